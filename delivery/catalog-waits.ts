@@ -5,6 +5,7 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
+import { oncePerObject } from '../common/once-per-object.ts'
 import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
 import type { NumberedCatalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
@@ -25,7 +26,7 @@ export interface CatalogWaits {
 
 export function createCatalogWaits({ catalog, telemetry, nowMs }: WaitingDeps, role: string): CatalogWaits {
   const { logger, registry } = telemetry
-  const metrics = waitMetrics(registry)
+  const metrics = registry === undefined ? null : waitMetrics(registry)
   let needed = 0
   let sinceMs = 0
   let toldAtMs = Number.NEGATIVE_INFINITY
@@ -61,15 +62,8 @@ interface WaitMetrics {
   readonly behind: Map<string, () => number>
 }
 
-const known = new WeakMap<Registry, WaitMetrics>()
-
 /** One for all roles of a process. */
-function waitMetrics(registry: Registry | undefined): WaitMetrics | null {
-  if (registry === undefined) return null
-  const metrics = known.get(registry) ?? newMetrics(registry)
-  known.set(registry, metrics)
-  return metrics
-}
+const waitMetrics = oncePerObject(newMetrics)
 
 function newMetrics(registry: Registry): WaitMetrics {
   const behind = new Map<string, () => number>()

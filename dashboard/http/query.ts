@@ -1,16 +1,22 @@
 /** Reads the query of a request to the dashboard's API into typed values. */
 
+import { oncePerObject } from '../../common/once-per-object.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { firstFinding } from '../../domain/schema/check-schema.ts'
-import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
-import type { RouteRow } from '../api/route.ts'
+import { objectSchema } from '../../domain/schema/json-schema.ts'
+import type { RateClass, RouteRow } from '../api/route.ts'
 import type { QueryValues } from './call.ts'
 
 const MOST_DIGITS = 15
 const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
 
 const NO_QUERY: NonNullable<RouteRow['query']> = {}
+
+interface QueriedRoute {
+  readonly query?: NonNullable<RouteRow['query']>
+  readonly rate: RateClass
+}
 
 type ReadQuery = { readonly kind: 'object'; readonly value: QueryValues } | Refusal
 
@@ -25,10 +31,7 @@ export function parametersIn(text: string): URLSearchParams | Refusal {
 }
 
 /** Refuses unknown and repeated parameters; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
-export function readQuery(
-  query: URLSearchParams,
-  { query: schema = NO_QUERY, rate }: Pick<RouteRow, 'query' | 'rate'>,
-): ReadQuery {
+export function readQuery(query: URLSearchParams, { query: schema = NO_QUERY, rate }: QueriedRoute): ReadQuery {
   if (isFromProvider(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
   const twice = firstRepeated(names)
@@ -46,16 +49,10 @@ export function readQuery(
 }
 
 /** Each declaration is compiled once, so its schema must stay the same object. */
-const OBJECTS = new WeakMap<object, JsonSchema>()
-
-function queryObject(query: NonNullable<RouteRow['query']>): JsonSchema {
-  const known = OBJECTS.get(query) ?? objectSchema(query, [])
-  OBJECTS.set(query, known)
-  return known
-}
+const queryObject = oncePerObject((query: NonNullable<RouteRow['query']>) => objectSchema(query, []))
 
 /** Identity and payment providers may add parameters of their own. */
-function isFromProvider(rate: RouteRow['rate']): boolean {
+function isFromProvider(rate: RateClass): boolean {
   return rate === 'callback' || rate === 'signed'
 }
 

@@ -1,8 +1,9 @@
 /** Checks plain data against a schema, and describes each finding with its fix. ajv checks; the order and the words are ours. */
 
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 
+import { oncePerObject } from '../../common/once-per-object.ts'
 import { closestName } from './closest-name.ts'
 import { sortFindings, memberAt, type PlacedError } from './finding-order.ts'
 import { findingText, missingField, textsIn, unknownField } from './finding-words.ts'
@@ -78,13 +79,7 @@ ajv.addKeyword({ keyword: 'isSafe', type: 'number', validate: (_: true, value: n
 ajv.addKeyword('patternMeaning')
 
 /** Schemas come from our own tables, so there are few. */
-const VALIDATORS = new WeakMap<JsonSchema, ValidateFunction>()
-
-function validatorOf(schema: JsonSchema): ValidateFunction {
-  const known = VALIDATORS.get(schema) ?? ajv.compile(strictForm(schema))
-  VALIDATORS.set(schema, known)
-  return known
-}
+const validatorOf = oncePerObject((schema: JsonSchema) => ajv.compile(strictForm(schema)))
 
 function findingOf({ error, place }: PlacedError, maySuggest: boolean): SchemaFinding {
   const { instancePath: field, keyword, params, parentSchema = {}, propertyName } = error

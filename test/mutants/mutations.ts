@@ -803,7 +803,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'Secrets of other organisations do not count',
     file: 'dashboard/resources/folder-writer.ts',
-    old: ' && metadata?.annotations?.[ORGANIZATION_ANNOTATION] === organization',
+    old: ' && annotations[ORGANIZATION_ANNOTATION] === organization',
     new: '',
     suites: ['test/dashboard/secrets.test.ts'],
   },
@@ -1082,7 +1082,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'an attempt is noted in the trace of its job',
-    file: 'delivery/worker/attempt.ts',
+    file: 'delivery/worker/attempt-results.ts',
     old: 'if (traceparent === undefined) return',
     new: 'if (traceparent !== undefined) return',
     suites: ['test/e2e/traces.slow.ts'],

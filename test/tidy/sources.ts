@@ -71,8 +71,8 @@ export function moduleState(file: SourceFile): readonly string[] {
   })
   const written = writtenNames(source)
   return declared.flatMap(({ name, initializer, isConstant }) => {
-    const isWeak = initializer !== undefined && /^new Weak(Map|Set)\b/.test(initializer.getText())
-    return !isConstant || isWeak || written.has(name) ? [`${file.path} keeps ${name}`] : []
+    const isMemory = initializer !== undefined && /^(new Weak(Map|Set)|oncePerObject)\b/.test(initializer.getText())
+    return !isConstant || isMemory || written.has(name) ? [`${file.path} keeps ${name}`] : []
   })
 }
 
