@@ -29,18 +29,22 @@ export interface CommandRow {
   readonly settings: readonly SettingName[]
   /**
    * Where its engines are: in folders of this machine, on servers that several processes share, or, without this, either. Only
-   * servers have to be named, as `requires` says.
+   * servers have to be named, as `needs` says.
    */
   readonly engines?: 'folders' | 'servers'
-  /** Settings without which it does not start. */
-  readonly requires?: readonly SettingName[]
-  /** Those without which one of its roles does not start. */
-  readonly roleRequires?: Readonly<Record<string, readonly SettingName[]>>
-  /** It needs the master secret only together with this setting. */
-  readonly secretWith?: SettingName
+  readonly needs?: CommandNeeds
   readonly flags: Readonly<Record<string, FlagRow>>
   /** In their order; optional ones in brackets. */
   readonly positionals: readonly string[]
+}
+
+/** Settings without which a command does not start. */
+interface CommandNeeds {
+  readonly always?: readonly SettingName[]
+  /** In one of its roles. */
+  readonly byRole?: Readonly<Record<string, readonly SettingName[]>>
+  /** The master secret is needed only together with this one. */
+  readonly secretWith?: SettingName
 }
 
 const LETTER_FLAGS = { ...WEBSITE_FLAG, ...LETTER_FILTERS }
@@ -171,7 +175,7 @@ export const COMMANDS = {
       'spoolMegabytes',
     ],
     engines: 'servers',
-    requires: [...ENGINES],
+    needs: { always: [...ENGINES] },
     flags: {},
     positionals: [],
   },
@@ -192,8 +196,7 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
-    requires: ['role'],
-    roleRequires: ROLE_ENGINES,
+    needs: { always: ['role'], byRole: ROLE_ENGINES },
     flags: {},
     positionals: [],
   },
@@ -221,7 +224,7 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
-    requires: ['eventLog', 'hotState', 'facts', 'catalog'],
+    needs: { always: ['eventLog', 'hotState', 'facts', 'catalog'] },
     flags: {},
     positionals: [],
   },
@@ -244,9 +247,8 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
-    secretWith: 'eventLog',
     // Neither ClickHouse nor the log: they are for figures and for entries about changes alone.
-    requires: ['catalog'],
+    needs: { always: ['catalog'], secretWith: 'eventLog' },
     flags: {},
     positionals: [],
   },
@@ -260,7 +262,7 @@ export const COMMANDS = {
     summary: 'Refill a Redis that lost its data from ClickHouse; the service may keep running.',
     settings: ['hotState', 'facts'],
     engines: 'servers',
-    requires: ['hotState', 'facts'],
+    needs: { always: ['hotState', 'facts'] },
     flags: {},
     positionals: [],
   },

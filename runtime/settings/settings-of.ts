@@ -33,11 +33,13 @@ export type StoreSettings = SettingsNamed<(typeof TOOL)[number]>
 export type KubeSettings = SettingsNamed<(typeof KUBE)[number]>
 export type ProxySettings = SettingsNamed<(typeof PROXY)[number]>
 
-type RequiredBy<C extends CommandName> = RowOfCommand<C> extends { readonly requires: readonly (infer N)[] } ? N : never
+type NeedsOf<C extends CommandName> = RowOfCommand<C> extends { readonly needs: infer Needs } ? Needs : unknown
+
+type RequiredBy<C extends CommandName> = NeedsOf<C> extends { readonly always: readonly (infer N)[] } ? N : never
 
 /** The engines that the chosen role needs are given. */
 type ByRole<C extends CommandName> =
-  RowOfCommand<C> extends { readonly roleRequires: infer Roles }
+  NeedsOf<C> extends { readonly byRole: infer Roles }
     ? { [R in keyof Roles]: { readonly role: R } & GivenAll<Roles[R]> }[keyof Roles]
     : unknown
 type GivenAll<Names> = Names extends readonly (infer N extends SettingName)[] ? Given<N> : never
@@ -46,7 +48,7 @@ type GivenAll<Names> = Names extends readonly (infer N extends SettingName)[] ? 
 export type MasterSecretSettings = { readonly secret: string } | { readonly secret: null; readonly secretFile: string }
 type WithSecret<C extends CommandName> =
   (typeof MASTER_SECRET)[number] extends NameIn<C>
-    ? RowOfCommand<C> extends { readonly secretWith: infer W extends SettingName }
+    ? NeedsOf<C> extends { readonly secretWith: infer W extends SettingName }
       ? NotGiven<W> | (Given<W> & MasterSecretSettings)
       : MasterSecretSettings
     : unknown

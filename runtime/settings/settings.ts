@@ -189,10 +189,10 @@ function serverChecks(row: CommandRow, texts: SettingTexts): readonly SettingPro
 }
 
 function missingSettings(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
-  const { requires = [], roleRequires = {} } = row
+  const { always = [], byRole = {} } = row.needs ?? {}
   const role = texts.get('role')?.text ?? ''
-  const ofRole = Object.hasOwn(roleRequires, role) ? (roleRequires[role] ?? []) : []
-  return [...missingAmong(requires, command, texts), ...missingAmong(ofRole, `the role ${role}`, texts)]
+  const ofRole = Object.hasOwn(byRole, role) ? (byRole[role] ?? []) : []
+  return [...missingAmong(always, command, texts), ...missingAmong(ofRole, `the role ${role}`, texts)]
 }
 
 function missingAmong(names: readonly SettingName[], user: string, texts: SettingTexts): readonly SettingProblem[] {
@@ -223,7 +223,7 @@ function requiredWith(name: SettingName, given: SettingName): SettingProblem {
 
 function secretChecks(
   command: CommandName,
-  { secretWith }: CommandRow,
+  { needs = {} }: CommandRow,
   texts: SettingTexts,
 ): readonly SettingProblem[] {
   const { env } = SETTINGS.secretFile
@@ -232,7 +232,7 @@ function secretChecks(
     const isBoth = file !== undefined && file.source !== 'default'
     return isBoth ? [{ name: SETTINGS.secret.env, message: `cannot be given together with ${env}` }] : []
   }
-  if (file !== undefined || (secretWith !== undefined && !texts.has(secretWith))) return []
+  if (file !== undefined || (needs.secretWith !== undefined && !texts.has(needs.secretWith))) return []
   return [{ name: env, message: `is required for ${command}, or ${SETTINGS.secret.env}` }]
 }
 
