@@ -7,6 +7,7 @@ import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
 import type { FactsConnection } from '../ports/facts/engine/connection.ts'
 import { migrate } from '../ports/facts/migrate.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { CATALOG_NUMBER_FILE } from '../runtime/catalog/last-number.ts'
 import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
 import { createKeyring } from '../runtime/keyring.ts'
@@ -32,6 +33,7 @@ import {
   startStreamingLogs,
   startWorkers,
   startWritingFacts,
+  storeLoss,
   type Stores,
 } from './wiring/roles.ts'
 import { serveApi } from './wiring/serve-api.ts'
@@ -47,15 +49,27 @@ export interface Service {
   readonly signInLink: OpenDashboard['signInLink']
 }
 
-/** The order of the starts is that of the dependencies; all ends in reverse. */
-export async function startService(own: Process, settings: Settings, env: Env): Promise<Service> {
+/** Opens a hot state, which says when its store has lost something. */
+export type OpenHotState = (own: Process, onLost: () => void) => Promise<HotState>
+
+/**
+ * The order of the starts is that of the dependencies; all ends in reverse. The hot state is in the data folder; tests put another one in
+ * its place.
+ */
+export async function startService(
+  own: Process,
+  settings: Settings,
+  env: Env,
+  openOther?: OpenHotState,
+): Promise<Service> {
   const { lifecycle, nowMs } = own
   openDataFolder(settings.data, own.logger)
   const secrets = masterSecrets(settings, { mayCreate: true })
   // An unusable secret ends the start before anything is opened.
   const keys = createKeyring(secrets)
   const catalog = await openFolder(own, settings, env)
-  const { stores, connection } = await openStores(own, settings)
+  const loss = storeLoss()
+  const { stores, connection } = await openStores(own, settings, openOther && (() => openOther(own, loss.tell)))
   const { eventLog, hotState, facts } = stores
   await recallRecent(own, stores)
   reportCatalog({ catalog, eventLog, nowMs })
@@ -63,7 +77,7 @@ export async function startService(own: Process, settings: Settings, env: Env): 
   const resources = folderResources({ ...settings, env }, catalog, hotState, nowMs)
   const reads = await openReads(own, settings, { secrets, connection, stores, resources })
   await startWritingFacts(own, { eventLog, facts })
-  await keepStateOfOneProcess(own, stores)
+  await keepStateOfOneProcess(own, stores, loss)
   await startDispatching(own, { eventLog, facts, catalog })
   await startRollingUp(own, facts, reads.runReplays)
   await startStreamingLogs(own, settings, { eventLog, hotState, facts, catalog })
@@ -119,12 +133,16 @@ interface OpenStores {
   readonly connection: FactsConnection
 }
 
-async function openStores(own: Process, { data, eventLog: log, facts: place }: Settings): Promise<OpenStores> {
+async function openStores(
+  own: Process,
+  { data, eventLog: log, facts: place }: Settings,
+  openOther?: () => Promise<HotState>,
+): Promise<OpenStores> {
   const folders = lmdbFolders(own)
   const eventLog = await openLmdbLog(own, folders, log.location)
   const { facts, connection } = await openChdbFacts(own, place.location)
   await migrate(connection)
-  const hotState = await openLmdbState(own, folders, join(data, 'lmdb'))
+  const hotState = await (openOther?.() ?? openLmdbState(own, folders, join(data, 'lmdb')))
   return { stores: { eventLog, hotState, facts }, connection }
 }
 

@@ -87,7 +87,11 @@ export async function startKeepingState(own: Process, stores: Stores, loss: Stor
 }
 
 /** The part of the role `state` for a single process, which need not apply what it saw itself. */
-export async function keepStateOfOneProcess(own: Process, { eventLog, hotState, facts }: Stores): Promise<void> {
+export async function keepStateOfOneProcess(
+  own: Process,
+  { eventLog, hotState, facts }: Stores,
+  loss: StoreLoss,
+): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   const given = { eventLog, hotState, telemetry: { logger, registry }, nowMs }
   await lifecycle.start('decided answers', () => startDecidedAnswers(given), closing)
@@ -95,6 +99,7 @@ export async function keepStateOfOneProcess(own: Process, { eventLog, hotState, 
   await lifecycle.start('late revocations', () => startLateRevocations({ ...given, facts, random }), closing)
   const owner = randomUUID()
   const refill = await lifecycle.start('refill', () => createRefill({ ...given, facts, owner }), closing)
+  loss.listen(() => refill.request())
   refill.request()
 }
 
