@@ -24,7 +24,8 @@ export function startRetention(deps: RetentionDeps): { readonly close: () => Pro
   return repeat({
     act: ({ unlessGivenUp }) => unlessGivenUp(() => deleteOlder(deps)),
     everyMs: deps.everyMs ?? EVERY_MS,
-    onFailure: (reason) => deps.logger.warn({ reason }, 'what websites no longer keep could not be deleted'),
+    onFailure: (reason) =>
+      deps.logger.warn({ reason, task: 'retention' }, 'what websites no longer keep could not be deleted'),
   })
 }
 

@@ -39,6 +39,8 @@ interface LoggerOptions {
   readonly format?: LogFormat
   /** Receives whole lines; by default they go to standard error. */
   readonly write?: (line: string) => void
+  /** Called for each warning or error with a field `task`: a round of work in the background has failed. */
+  readonly onTaskFailure?: (task: string) => void
 }
 
 /** Longest text that a field keeps: an engine's error may carry a whole batch. */
@@ -71,7 +73,8 @@ export function createLogger(options: LoggerOptions): Logger {
   const write = options.write ?? ((line: string) => void standardError?.write(line))
   const format = options.format ?? 'auto'
   const isText = format === 'text' || (format === 'auto' && standardError !== null && isatty(2))
-  return wrap(pino(settings, { write: (line: string) => write(isText ? textLine(line) : printableJson(line)) }))
+  const inner = pino(settings, { write: (line: string) => write(isText ? textLine(line) : printableJson(line)) })
+  return wrap(inner, options.onTaskFailure ?? (() => undefined))
 }
 
 /**
@@ -161,13 +164,18 @@ function redactError(error: Error, depth: number): object {
   }
 }
 
-function wrap(inner: pino.Logger): Logger {
+function wrap(inner: pino.Logger, onTaskFailure: (task: string) => void): Logger {
+  const telling = (log: LogMethod) => (first: LogFields | string, message?: string) => {
+    if (typeof first === 'string') return log(first)
+    if (typeof first['task'] === 'string') onTaskFailure(first['task'])
+    log(first, message ?? '')
+  }
   return {
     debug: method(inner, 'debug'),
     info: method(inner, 'info'),
-    warn: method(inner, 'warn'),
-    error: method(inner, 'error'),
-    child: (fields) => wrap(inner.child(objectOf(redactValue(fields)))),
+    warn: telling(method(inner, 'warn')),
+    error: telling(method(inner, 'error')),
+    child: (fields) => wrap(inner.child(objectOf(redactValue(fields))), onTaskFailure),
   }
 }
 

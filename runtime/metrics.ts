@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 
 import { limitConnections, portOf, type ConnectionTimes, type PeerShare } from './connections.ts'
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 
 import type { Logger } from './logger.ts'
 
@@ -60,6 +60,17 @@ export function createRegistry(program: string, version: string): Registry {
   })
   info.set({ program, version }, 1)
   return registry
+}
+
+/** Counts rounds of work in the background that failed, by task. */
+export function taskFailures(registry: Registry): (task: string) => void {
+  const failures = new Counter({
+    name: 'whence_task_failures_total',
+    help: 'Rounds of work in the background that failed and are tried again.',
+    labelNames: ['task'],
+    registers: [registry],
+  })
+  return (task) => failures.inc({ task })
 }
 
 /**

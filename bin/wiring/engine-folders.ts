@@ -69,7 +69,10 @@ export async function openLmdbState(
   const environment = await folders.open(folder)
   return lifecycle.start(
     'hot state',
-    () => lmdbHotState(environment, { onFailure: (err) => logger.error({ err }, 'expired state was not deleted') }),
+    () =>
+      lmdbHotState(environment, {
+        onFailure: (err) => logger.error({ err, task: 'sweep' }, 'expired state was not deleted'),
+      }),
     (state) => state.close(),
   )
 }
@@ -92,5 +95,5 @@ export function handlerFailure(logger: Logger): (error: unknown, topic: string, 
 }
 
 export function trimFailure(logger: Logger): (error: unknown) => void {
-  return (err) => logger.error({ err }, 'passed entries of the log were not deleted: the folder grows')
+  return (err) => logger.error({ err, task: 'trim' }, 'passed entries of the log were not deleted: the folder grows')
 }

@@ -8,7 +8,7 @@ import { memberOf } from '../../domain/strict-json.ts'
 import { endedWithin } from '../../common/deadline.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
-import { createRegistry, type ListenAddress } from '../../runtime/metrics.ts'
+import { createRegistry, taskFailures, type ListenAddress } from '../../runtime/metrics.ts'
 import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { complain } from '../terminal/output.ts'
 import { version } from './version.ts'
@@ -41,7 +41,9 @@ export async function runProgram(
   settings: ProgramSettings,
   start: (own: Process) => Promise<void>,
 ): Promise<number> {
-  const logger = createLogger({ program, level: settings.logLevel, format: settings.logFormat })
+  const registry = createRegistry(program, version())
+  const { logLevel: level, logFormat: format } = settings
+  const logger = createLogger({ program, level, format, onTaskFailure: taskFailures(registry) })
   const lifecycle = createLifecycle({
     logger,
     stopDeadlineMs: STOP_DEADLINE_MS,
@@ -52,7 +54,6 @@ export async function runProgram(
   process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
   // A part that fails to start stops the others first; the reason is printed even if all have stopped by then.
-  const registry = createRegistry(program, version())
   const started = start({ logger, lifecycle, registry, nowMs: Date.now }).catch((error: unknown) => {
     complain(`whencectl ${program}: ${startProblem(error, settings)}\n`)
     // The failed part may be outside the lifecycle, which would then wait for a signal.

@@ -28,7 +28,7 @@ export async function checkTopics(
   kafka: KafkaSettings,
   { lifecycle, logger, mayWait }: TopicCheckParts,
 ): Promise<void> {
-  const onFailure = (error: Error): void => logger.warn({ err: error }, 'topics not checked yet')
+  const onFailure = (error: Error): void => logger.warn({ err: error, task: 'check_topics' }, 'topics not checked yet')
   const check = async (): Promise<void> => {
     const problems = await requireSafeTopics(kafka, mayWait ? {} : { forMs: CHECK_FOR_MS, onFailure })
     for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')

@@ -67,7 +67,7 @@ export function startReplayJobs(deps: ReplayRoleDeps): { readonly close: () => P
       if (open.length > 0) await runReplaysElsewhere(stopping.signal)
     },
     everyMs: EVERY_MS,
-    onFailure: (reason) => logger.warn({ reason }, 'decisions could not be replayed; retrying'),
+    onFailure: (reason) => logger.warn({ reason, task: 'replays' }, 'decisions could not be replayed; retrying'),
   })
 }
 

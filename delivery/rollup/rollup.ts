@@ -43,7 +43,7 @@ export function startRollup({ facts, logger, nowMs, registry }: RollupDeps): { r
   return repeat({
     act: (stopping) => rollUp({ facts: stoppableFacts(facts, stopping), nowMs }, { metrics, signal: stopping.signal }),
     everyMs: EVERY_MS,
-    onFailure: (reason) => logger.warn({ reason }, 'figures could not be updated; retrying'),
+    onFailure: (reason) => logger.warn({ reason, task: 'rollup' }, 'figures could not be updated; retrying'),
   })
 }
 

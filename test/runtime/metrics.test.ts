@@ -6,7 +6,23 @@ import { expect } from 'chai'
 import { Counter } from 'prom-client'
 
 import { until } from '../../fixtures/until.ts'
-import { createRegistry, serveMetrics } from '../../runtime/metrics.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import { createRegistry, serveMetrics, taskFailures } from '../../runtime/metrics.ts'
+
+describe('failures of work in the background', () => {
+  it('are counted by task as they are logged', async () => {
+    const registry = createRegistry('test', '1')
+    const logger = createLogger({ program: 'test', level: 'silent', onTaskFailure: taskFailures(registry) })
+    logger.warn({ task: 'trim' }, 'not deleted')
+    logger.child({ part: 'log' }).error({ task: 'trim' }, 'not deleted')
+    logger.warn({ task: 'rollup' }, 'not counted')
+    logger.info({ task: 'rollup' }, 'counted')
+    logger.warn('no task')
+    const text = await registry.metrics()
+    expect(text).to.include('whence_task_failures_total{task="trim"} 2')
+    expect(text).to.include('whence_task_failures_total{task="rollup"} 1')
+  })
+})
 
 describe('metrics server', () => {
   it('serves what parts have counted, with version and process metrics', async () => {
