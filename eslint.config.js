@@ -89,13 +89,8 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: 'error',
       'no-console': 'error',
-      'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...UNCHECKED_IMPORTS],
+      'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...NO_BAGS, ...UNCHECKED_IMPORTS],
     },
-  },
-  {
-    // Rooms in which it is true; the others follow.
-    files: ['bin', 'common', 'operator', 'ports', 'runtime', 'sdk', 'stand-ins'].map((room) => `${room}/**/*.ts`),
-    rules: { 'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...NO_BAGS, ...UNCHECKED_IMPORTS] },
   },
   {
     files: ['domain/**/*.ts'],
@@ -109,6 +104,7 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ...NO_LITERAL_TRICKS,
+        ...NO_BAGS,
         ...UNCHECKED_IMPORTS,
         { selector: ':function[async=true]', message: 'Domain functions are synchronous.' },
         {
@@ -124,6 +120,7 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ...NO_LITERAL_TRICKS,
+        ...NO_BAGS,
         ...UNCHECKED_IMPORTS,
         {
           selector:
