@@ -82,45 +82,47 @@ function collectionPaths(): SchemaJson {
   const browser: readonly ErrorCode[] = ['origin_not_allowed']
   return {
     '/v1/visits': {
-      post: posted({
-        operationId: 'recordVisit',
-        summary: 'Record a visit, issue a receipt',
-        headers: [ORIGIN, SEC_GPC],
-        schema: VISIT_SCHEMA,
-        answer: 'VisitAnswer',
-        codes: browser,
-      }),
+      post: posted(
+        { operationId: 'recordVisit', summary: 'Record a visit, issue a receipt' },
+        { headers: [ORIGIN, SEC_GPC], schema: VISIT_SCHEMA, answer: 'VisitAnswer', codes: browser },
+      ),
     },
     '/v1/visits/activate': {
-      post: posted({
-        operationId: 'activateVisit',
-        summary: 'Confirm that the marker was written',
-        headers: [ORIGIN],
-        schema: ACTIVATION_SCHEMA,
-        answer: 'Ok',
-        codes: [...browser, ...RECEIPT_CODES, 'receipt_not_activatable'],
-      }),
+      post: posted(
+        { operationId: 'activateVisit', summary: 'Confirm that the marker was written' },
+        {
+          headers: [ORIGIN],
+          schema: ACTIVATION_SCHEMA,
+          answer: 'Ok',
+          codes: [...browser, ...RECEIPT_CODES, 'receipt_not_activatable'],
+        },
+      ),
     },
     '/v1/handoffs': {
-      post: posted({
-        operationId: 'createHandoff',
-        summary: 'Issue a handoff token',
-        headers: [ORIGIN, SEC_GPC],
-        schema: { anyOf: [HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA] },
-        answer: 'HandoffAnswer',
-        codes: [...browser, ...RECEIPT_CODES],
-      }),
+      post: posted(
+        { operationId: 'createHandoff', summary: 'Issue a handoff token' },
+        {
+          headers: [ORIGIN, SEC_GPC],
+          schema: { anyOf: [HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA] },
+          answer: 'HandoffAnswer',
+          codes: [...browser, ...RECEIPT_CODES],
+        },
+      ),
     },
     '/v1/events': {
-      post: posted({
-        operationId: 'reportInstall',
-        summary: 'Report an install; not from a browser',
-        description: 'A request with the header `Origin` is refused with `native_endpoint`.',
-        headers: [],
-        schema: { ...EVENT_SCHEMA, not: TOKEN_AND_RECEIPTS },
-        answer: 'EventAnswer',
-        codes: ['native_endpoint', 'handoff_excludes_receipts'],
-      }),
+      post: posted(
+        {
+          operationId: 'reportInstall',
+          summary: 'Report an install; not from a browser',
+          description: 'A request with the header `Origin` is refused with `native_endpoint`.',
+        },
+        {
+          headers: [],
+          schema: { ...EVENT_SCHEMA, not: TOKEN_AND_RECEIPTS },
+          answer: 'EventAnswer',
+          codes: ['native_endpoint', 'handoff_excludes_receipts'],
+        },
+      ),
     },
   }
 }
@@ -232,10 +234,14 @@ function withMissing(path: SchemaJson): SchemaJson {
   return { get: { ...get, responses: { ...objectOf(responses), ...errorAnswers(['not_found'], PLAIN) } } }
 }
 
-interface Posted {
+/** What a reader is told of an operation. */
+interface Said {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
+}
+
+interface Posted {
   /** Parameters of the head. */
   readonly headers: readonly SchemaJson[]
   readonly schema: SchemaJson
@@ -244,7 +250,7 @@ interface Posted {
   readonly codes: readonly ErrorCode[]
 }
 
-function posted({ headers, schema, answer, codes, ...said }: Posted): SchemaJson {
+function posted(said: Said, { headers, schema, answer, codes }: Posted): SchemaJson {
   return {
     ...said,
     ...(headers.length === 0 ? {} : { parameters: headers }),

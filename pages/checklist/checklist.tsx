@@ -112,12 +112,20 @@ function Steps({ checklist, organization, filter, place, onInstallCommand }: Ste
             key={step.id}
             step={step}
             organization={organization}
-            place={place}
-            onInstallCommand={onInstallCommand}
             period={{ since, ...filter }}
             count={countOf(step.id)}
             isNext={step === next}
-          />
+          >
+            {step.asksForCommand === true && (
+              <TextInput
+                label="Your install command"
+                value={place.installCommand}
+                spellCheck={false}
+                onChange={({ currentTarget }) => onInstallCommand(currentTarget.value)}
+              />
+            )}
+            {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
+          </StepItem>
         ))}
       </ol>
       <p className="question">
@@ -127,15 +135,18 @@ function Steps({ checklist, organization, filter, place, onInstallCommand }: Ste
   )
 }
 
-interface StepProps {
+interface ProofProps {
   readonly step: Step
   readonly organization: string
-  readonly place: SnippetPlace
-  readonly onInstallCommand: (command: string) => void
   /** In which it counts, and the website. */
   readonly period: CountedPeriod
   readonly count: number
+}
+
+interface StepProps extends ProofProps {
   readonly isNext: boolean
+  /** What is there to fill in and to copy. */
+  readonly children: ReactNode
 }
 
 interface CountedPeriod {
@@ -143,7 +154,7 @@ interface CountedPeriod {
   readonly website?: string
 }
 
-function StepItem({ step, organization, place, onInstallCommand, period, count, isNext }: StepProps): ReactNode {
+function StepItem({ step, organization, period, count, isNext, children }: StepProps): ReactNode {
   const state = count > 0 ? 'done' : isNext ? 'next' : 'later'
   return (
     <li className="step" data-state={state}>
@@ -152,15 +163,7 @@ function StepItem({ step, organization, place, onInstallCommand, period, count, 
           <h2>{step.title}</h2>
         </summary>
         <p>{step.how}</p>
-        {step.asksForCommand === true && (
-          <TextInput
-            label="Your install command"
-            value={place.installCommand}
-            spellCheck={false}
-            onChange={({ currentTarget }) => onInstallCommand(currentTarget.value)}
-          />
-        )}
-        {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
+        {children}
       </details>
       {state !== 'later' && (
         <p className="step-state">
@@ -176,12 +179,7 @@ function StepItem({ step, organization, place, onInstallCommand, period, count, 
 }
 
 /** The number leads to the visits or installs that it counts; of what is no list of its own, to where it stands. */
-function Proof({
-  step,
-  organization,
-  period,
-  count,
-}: Pick<StepProps, 'step' | 'organization' | 'period' | 'count'>): ReactNode {
+function Proof({ step, organization, period, count }: ProofProps): ReactNode {
   const words = `${count.toLocaleString()} ${step.counted[count === 1 ? 0 : 1]}`
   const params = { organization }
   switch (step.proof.list) {
