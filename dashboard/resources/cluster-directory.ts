@@ -65,7 +65,7 @@ export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPac
   return {
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
-    members: () => (isKnown() ? current().compilation.members : []),
+    members: () => (isKnown() ? current().compilation.people.members : []),
     inventory: createInventory(() => current().listed, options.nowMs),
     rightsAge: index.rightsAge,
     catalogNumber: index.number,

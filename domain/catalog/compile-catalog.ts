@@ -29,13 +29,12 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebhook, holdWebhooks } from './compile-webhook.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
-import type { CompileRules, Compiler, CredentialRef, OrganizationDraft, ObjectOwnership } from './compiler.ts'
+import type { CompileRules, Compiler, OrganizationDraft, ObjectOwnership } from './compiler.ts'
 import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { compileMembers } from './compile-member.ts'
-import type { Member } from '../people/member.ts'
+import { compileMembers, type PeopleInForce } from './compile-member.ts'
 import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
@@ -73,14 +72,9 @@ export interface Compilation {
   readonly catalog: Catalog
   /** By `destinationKey`. */
   readonly credentials: Credentials
-  /** Which keys of which Secrets the credentials came from, by `destinationKey`; no values. */
-  readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
   /** Websites in force by the ID of their organisation. */
   readonly websiteCounts: ReadonlyMap<string, number>
-  /** Who may do what, the oldest first. Only the dashboard reads this; it is not part of the catalog. */
-  readonly members: readonly Member[]
-  /** Unix ms of the next expiry of an invitation: from then on the same objects give another result. Infinity if there is none. */
-  readonly changesAtMs: number
+  readonly people: PeopleInForce
   /** IDs of the organisations that objects belong to, by `objectKey`; refused objects are included if their references are valid. */
   readonly owners: ReadonlyMap<string, string>
   readonly problems: readonly CatalogProblem[]
@@ -109,7 +103,7 @@ function* revision(
   { objects, sha256Hex, nowMs = 0 }: CatalogInput,
   { last, digests }: CompileMemory,
 ): SmallSteps<Compilation | null> {
-  if (last === null || nowMs < last.atMs || nowMs >= last.compilation.changesAtMs) return null
+  if (last === null || nowMs < last.atMs || nowMs >= last.compilation.people.changesAtMs) return null
   const { catalog } = last.compilation
   const revised = yield* revisedWebsites(last.objects, objects, catalog)
   if (revised === null) return null
@@ -139,7 +133,6 @@ function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallStep
       websiteIds: new Set(),
       originOwners: new Map(),
       credentials: new Map(),
-      credentialRefs: new Map(),
     },
   }
 }
@@ -180,12 +173,12 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
   holdLogStreams(compiler, held)
   for (const resource of resources.Webhook) compileWebhook(compiler, resource)
   holdWebhooks(compiler, held)
-  const { members, changesAtMs } = compileMembers(compiler, input.nowMs ?? 0)
+  const people = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = yield* assemble(compiler, input.sha256Hex, digests)
-  const { credentials, credentialRefs, organizations } = compiler.made
+  const { credentials, organizations } = compiler.made
   const { owners } = compiler.ownership
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
-  return { catalog, credentials, credentialRefs, websiteCounts, members, changesAtMs, owners, problems }
+  return { catalog, credentials, websiteCounts, people, owners, problems }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {

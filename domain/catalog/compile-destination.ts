@@ -5,7 +5,7 @@ import { destinationKey } from '../catalog.ts'
 import type { Resource, SecretObject } from './objects.ts'
 import { referredWebsite } from './compile-references.ts'
 import { areUsable, hasValue, secretOf } from './compile-secrets.ts'
-import type { Compiler, CredentialRef } from './compiler.ts'
+import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
 import type { EventType } from '../model.ts'
 import type { ProviderId } from '../providers/index.ts'
@@ -32,7 +32,6 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   if (access === null || isLeftOut(compiler, resource)) return
   const belongsTo = { website: website.core.website.id, organization: website.organization.id }
   const key = destinationKey(belongsTo, resource.name)
-  compiler.made.credentialRefs.set(key, access.refs)
   compiler.made.credentials.set(key, access.credentials)
   website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
 }
@@ -81,11 +80,10 @@ interface Core {
 /** The origin of the credentials, and their values. */
 interface Access {
   readonly secret: SecretObject | null
-  readonly refs: readonly CredentialRef[]
   readonly credentials: Readonly<Record<string, string>>
 }
 
-const NO_ACCESS: Access = { secret: null, refs: [], credentials: {} }
+const NO_ACCESS: Access = { secret: null, credentials: {} }
 
 function destinationCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
   const core = (resource.memo as Core | null) ?? newCore(compiler, resource)
@@ -152,8 +150,6 @@ function secretKeys(provider: ProviderBlock, ref: Block['ref'], secret: SecretOb
 }
 
 function accessBy(found: readonly (readonly [string, string])[], secret: SecretObject): Access {
-  const { namespace, name, values } = secret
-  const refs = found.map(([key, credential]) => ({ credential, namespace, secret: name, key }))
-  const credentials = Object.fromEntries(found.map(([key, credential]) => [credential, values.get(key) ?? '']))
-  return { secret, refs, credentials: Object.freeze(credentials) }
+  const credentials = Object.fromEntries(found.map(([key, credential]) => [credential, secret.values.get(key) ?? '']))
+  return { secret, credentials: Object.freeze(credentials) }
 }

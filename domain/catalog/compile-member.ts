@@ -21,15 +21,19 @@ interface MemberCounts {
   readonly owned: Map<string, number>
 }
 
-interface CompiledMembers {
-  /** Those in force, the oldest first. */
+/** Who may do what. Only the dashboard reads this; it is not part of the catalog. */
+export interface PeopleInForce {
+  /** The oldest first. */
   readonly members: readonly Member[]
-  /** When the next invitation expires, of refused ones too; Infinity if none does. */
+  /**
+   * Unix ms of the next expiry of an invitation, of refused ones too: from then on the same objects give another
+   * result. Infinity if there is none.
+   */
   readonly changesAtMs: number
 }
 
 /** `nowMs` decides whether an invitation still takes up a place. */
-export function compileMembers(compiler: Compiler, nowMs: number): CompiledMembers {
+export function compileMembers(compiler: Compiler, nowMs: number): PeopleInForce {
   const counts: MemberCounts = { known: new Set(), joined: new Map(), owned: new Map() }
   const candidates = compiler.objects.resources.Member.flatMap((resource) => {
     const candidate = compileMember(compiler, resource, { counts, nowMs })

@@ -18,15 +18,6 @@ import type { ProviderId } from '../providers/index.ts'
 import type { PlanCount } from '../plan.ts'
 import { refuseByPlan } from '../plan.ts'
 
-/** One credential and its source; no value. */
-export interface CredentialRef {
-  /** The name in the provider's module, for example `apiSecret`. */
-  readonly credential: string
-  readonly namespace: string
-  readonly secret: string
-  readonly key: string
-}
-
 /** Findings about a provider's settings; `field` is a pointer into the block, for example `/measurementId`. */
 export type ProviderSettingsChecker = (
   provider: ProviderId,
@@ -80,7 +71,6 @@ interface MadeSoFar {
   /** Claimant (`claimantOf`) by registered origin, of a domain or a page; loopback origins, which all may share, are not included. */
   readonly originOwners: Map<string, string>
   readonly credentials: Map<string, Readonly<Record<string, string>>>
-  readonly credentialRefs: Map<string, readonly CredentialRef[]>
 }
 
 export interface OrganizationDraft {

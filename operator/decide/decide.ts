@@ -104,7 +104,7 @@ export function* decide(gathered: Gathered, tools: LayoutTools, memory: Decision
     credentials: credentialParts(compilation, memory.credentials),
     problems: problemsToPublish(compilation.problems, gathered.published, gathered.nowMs),
     objects: decided,
-    changesAtMs: compilation.changesAtMs,
+    changesAtMs: compilation.people.changesAtMs,
     owners: compilation.owners,
   }
 }

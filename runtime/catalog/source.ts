@@ -184,7 +184,7 @@ export async function openCatalogFolder(
     current: () => current,
     asOf: () => Math.max(current.number, watching.unchangedAtMs()),
     credentials: () => compilation.credentials,
-    members: () => compilation.members,
+    members: () => compilation.people.members,
     latest: () => latest,
     content,
     repairs: { files: () => inForce, amend },

@@ -312,7 +312,7 @@ describe('compileCatalog', () => {
       compile(ACME, SITE, KEYS, ...more, ga4Destination('out', spec))
 
     it('fills in mode, event types and window, and takes the credential from its Secret', () => {
-      const { catalog, credentials, credentialRefs, problems } = compileOne({})
+      const { catalog, credentials, problems } = compileOne({})
       expect(problems).to.deep.equal([])
       const site = catalog.websites.get('site')
       expect(site?.destinations).to.deep.equal([
@@ -331,9 +331,6 @@ describe('compileCatalog', () => {
       ])
       expect(site?.measurementIds).to.deep.equal(['G-ABC1234567'])
       expect(credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'ga4-secret' })
-      expect(credentialRefs.get('acme/site/out')).to.deep.equal([
-        { credential: 'apiSecret', namespace: 'default', secret: 'keys', key: 'ga4' },
-      ])
     })
 
     it('never puts a credential or a reference to one into the catalog', () => {

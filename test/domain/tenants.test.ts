@@ -117,7 +117,7 @@ describe('two tenants in one namespace', () => {
     const compilation = compile(...victim, ...thief)
     expect(findings(compilation)).to.deep.equal([])
     expect([...compilation.catalog.websites.keys()]).to.deep.equal(['site', 'lair'])
-    expect(compilation.members).to.have.length(1)
+    expect(compilation.people.members).to.have.length(1)
   })
 
   it('are tried with every reference that a definition has', () => {
@@ -132,7 +132,7 @@ describe('two tenants in one namespace', () => {
       const told = findings(after)
       expect(told).to.have.length(1)
       expect(after.catalog.version).to.equal(before.catalog.version)
-      expect(after.members).to.deep.equal(before.members)
+      expect(after.people.members).to.deep.equal(before.people.members)
       // The same words as if the other had no such object.
       const alone = JSON.parse(
         JSON.stringify(attempt)

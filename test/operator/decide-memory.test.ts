@@ -420,7 +420,7 @@ describe('an invitation, for a compilation with a memory', () => {
     const kept = [organization, member('invited', { invitation }), ...others].map(source)
     const memory = emptyCompileMemory()
     const membersAt = (nowMs: number, displayName: string) =>
-      compileCatalog({ objects: [...kept, source(site(displayName))], sha256Hex, memory, nowMs }).members.length
+      compileCatalog({ objects: [...kept, source(site(displayName))], sha256Hex, memory, nowMs }).people.members.length
     expect(membersAt(expiresAtMs - 2, 'First')).to.equal(places)
     expect(membersAt(expiresAtMs - 1, 'Second')).to.equal(places)
     expect(membersAt(expiresAtMs, 'Third')).to.equal(places + 1)
@@ -441,9 +441,9 @@ describe('an invitation, for a compilation with a memory', () => {
     const at = (nowMs: number) => compileCatalog({ objects, sha256Hex, memory, nowMs })
     const problemsAt = (nowMs: number) => at(nowMs).problems.map(({ reason }) => reason)
     expect(problemsAt(expiresAtMs - 1)).to.deep.equal(['PlanLimit'])
-    expect(at(expiresAtMs - 1).changesAtMs).to.equal(expiresAtMs)
+    expect(at(expiresAtMs - 1).people.changesAtMs).to.equal(expiresAtMs)
     expect(problemsAt(expiresAtMs)).to.deep.equal([])
-    expect(at(expiresAtMs).changesAtMs).to.equal(Infinity)
+    expect(at(expiresAtMs).people.changesAtMs).to.equal(Infinity)
     expect(problemsAt(expiresAtMs - 1), 'a clock that was set back').to.deep.equal(['PlanLimit'])
   })
 })

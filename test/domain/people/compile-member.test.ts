@@ -34,7 +34,11 @@ describe('members', () => {
   it('are persons or groups with a role, and are no part of the catalog', () => {
     const without = compile(ACME)
     const group = { email: undefined, group: 'Platform Team', role: 'Viewer' }
-    const { members, problems, catalog } = compile(ACME, member('anna'), member('team', group))
+    const {
+      people: { members },
+      problems,
+      catalog,
+    } = compile(ACME, member('anna'), member('team', group))
     expect(problems).to.deep.equal([])
     expect(catalog.version).to.equal(without.catalog.version)
     const common = { namespace: 'default', organization: 'acme', invitation: null }
@@ -65,11 +69,11 @@ describe('members', () => {
       'anna@äcme.dev',
       '@a.b',
     ])
-      expect(compile(ACME, member('anna', { email })).members, email).to.deep.equal([])
+      expect(compile(ACME, member('anna', { email })).people.members, email).to.deep.equal([])
     for (const email of NO_ADDRESSES)
-      expect(compile(ACME, member('anna', { email })).members, JSON.stringify(email)).to.deep.equal([])
+      expect(compile(ACME, member('anna', { email })).people.members, JSON.stringify(email)).to.deep.equal([])
     for (const email of ["o'brien@acme.dev", 'a+b@mail.acme.dev', 'a.b-c_d@xn--cme-pla.dev'])
-      expect(compile(ACME, member('anna', { email })).members, email).to.have.length(1)
+      expect(compile(ACME, member('anna', { email })).people.members, email).to.have.length(1)
   })
 
   it('have names, as every object that people name, without what is not seen, steers a terminal or turns text around', () => {
@@ -132,11 +136,14 @@ describe('members', () => {
     ])
     const named = member('anna', { organizationRef: { name: 'acme', namespace: 'default' } }, { namespace: 'shop' })
     const open = organization('acme', { allowedNamespaces: { from: 'All' } })
-    expect(compile(open, named).members).to.deep.equal([])
+    expect(compile(open, named).people.members).to.deep.equal([])
   })
 
   it('count once: of two with one address the older counts', () => {
-    const { members, problems } = compile(ACME, member('anna'), member('b', { email: 'anna@acme.dev', role: 'Viewer' }))
+    const {
+      people: { members },
+      problems,
+    } = compile(ACME, member('anna'), member('b', { email: 'anna@acme.dev', role: 'Viewer' }))
     expect(members.map(({ name }) => name)).to.deep.equal(['anna'])
     expect(problems.map(({ reason, object }) => `${object} ${reason}`)).to.deep.equal(['Member/b Duplicate'])
   })
@@ -148,7 +155,7 @@ describe('members', () => {
     expect(findings(before)).to.deep.equal(['Member/d PlanLimit the plan Standard allows 3 members'])
     const after = compileAt('2026-11-29T06:00:00Z', ...objects)
     expect(findings(after)).to.deep.equal([])
-    expect(after.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
+    expect(after.people.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
   it('keep an Owner when the plan has fewer places: the oldest one comes first, then the oldest members', () => {
@@ -157,14 +164,14 @@ describe('members', () => {
     const owners = [member('owner'), member('second')]
     const all = [viewer, ...others, ...owners, member('gone', { role: 'Admin' })]
     const free = compile(organization('acme', { plan: 'Free' }), ...all)
-    expect(free.members.map(({ name }) => name)).to.deep.equal(['owner'])
+    expect(free.people.members.map(({ name }) => name)).to.deep.equal(['owner'])
     expect(findings(free)).to.deep.equal(
       ['viewer', 'pending', 'team', 'second', 'gone'].map(
         (name) => `Member/${name} PlanLimit the plan Free allows 1 member`,
       ),
     )
     const standard = compile(organization('acme', { plan: 'Standard' }), ...all)
-    expect(standard.members.map(({ name }) => name)).to.deep.equal(['viewer', 'pending', 'owner'])
+    expect(standard.people.members.map(({ name }) => name)).to.deep.equal(['viewer', 'pending', 'owner'])
   })
 
   it('keep an Owner who may own the organisation, and not one who owns too many', () => {
@@ -172,7 +179,7 @@ describe('members', () => {
     const anna = (name: string) => member(`anna-${name}`, { organizationRef: { name }, email: 'anna@acme.dev' })
     const free = organization('acme', { plan: 'Free' })
     const both = [member('anna'), member('viewer', { role: 'Viewer' }), member('owner')]
-    const { members } = compile(free, ...many.map((name) => organization(name)), ...many.map(anna), ...both)
+    const { members } = compile(free, ...many.map((name) => organization(name)), ...many.map(anna), ...both).people
     expect(members.filter((each) => each.organization === 'acme').map(({ name }) => name)).to.deep.equal(['owner'])
   })
 
@@ -184,7 +191,10 @@ describe('members', () => {
     const pending = many.slice(0, 3).map((name) => anna(name, { invitation }))
     const owned = many.slice(3, 9).map((name) => anna(name))
     const joined = many.slice(9).map((name) => anna(name, { role: 'Viewer' }))
-    const { members, problems } = compile(...organizations, ...pending, ...owned, ...joined)
+    const {
+      people: { members },
+      problems,
+    } = compile(...organizations, ...pending, ...owned, ...joined)
     const active = members.filter(({ invitation: open }) => open === null)
     expect(active.filter(({ role }) => role === 'Owner')).to.have.length(5)
     expect(active).to.have.length(20)
