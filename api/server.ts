@@ -75,6 +75,7 @@ export async function listen(
   address: { readonly host: string; readonly port: number },
   { onBroken, onEnded, peers, connectionTimes }: ServerParts = BARE,
 ): Promise<ApiServer> {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
   const server = createServer({ ...SERVER_OPTIONS, ...withExpressPrototypes(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = HEADER_LINES_MAX + 1
   guardSockets(server, onBroken)
@@ -104,10 +105,12 @@ function withExpressPrototypes(app: Express): {
   ServerResponse: typeof ServerResponse
 } {
   function Incoming(this: IncomingMessage, socket: Socket): void {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
     Reflect.apply(IncomingMessage as unknown as (socket: Socket) => void, this, [socket])
   }
   Incoming.prototype = app.request
   function Outgoing(this: ServerResponse, req: IncomingMessage, options: unknown): void {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
     Reflect.apply(ServerResponse as unknown as (req: IncomingMessage, options: unknown) => void, this, [req, options])
   }
   Outgoing.prototype = app.response
@@ -116,7 +119,9 @@ function withExpressPrototypes(app: Express): {
   Object.setPrototypeOf(Incoming, IncomingMessage)
   Object.setPrototypeOf(Outgoing, ServerResponse)
   return {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
     IncomingMessage: Incoming as unknown as typeof IncomingMessage,
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
     ServerResponse: Outgoing as unknown as typeof ServerResponse,
   }
 }
@@ -154,6 +159,7 @@ type Handle = (req: IncomingMessage, res: ServerResponse) => void
  * do not come back.
  */
 function holdable(server: Server): { readonly hold: () => void; readonly release: () => void } {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- Express and Node's own constructors are typed for other callers; see the comment above
   const handlers = server.listeners('request') as unknown as readonly Handle[]
   let waiting: (() => void)[] | null = null
   server.removeAllListeners('request')

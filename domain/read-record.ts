@@ -75,6 +75,7 @@ export function readRecord<K extends ReadableKind>(kind: K, value: string): Read
   }
   const wrong = SHAPES[kind].find(({ path, isRight }) => !isRight(valueAt(record, path)))
   if (wrong !== undefined) return { kind: 'unreadable', why: `${wrong.path.join('.')} is missing or wrong` }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- SHAPES has the members that readers use
   return { kind: 'record', record: record as ReadableRecords[K] }
 }
 

@@ -416,6 +416,7 @@ export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
   const record = parseRecord(value)
   const version = memberOf(record, 'v')
   if (version !== 1) throw new Error(`record of unknown version ${String(version)}`)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- for tests, which know what they wrote
   return record as T
 }
 

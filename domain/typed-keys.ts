@@ -3,6 +3,7 @@
 /** Keys of a table of this program. Not for values from outside, which may have more members than their type. */
 export function keysOf<T extends object>(table: T): readonly (keyof T & string)[] {
   // The type lists every member, as the table was written here.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- see the comment above
   return Object.keys(table) as (keyof T & string)[]
 }
 
@@ -17,6 +18,7 @@ export function partialOf<N extends string, V>(
 /** The members that have a value. */
 export function presentOf<T extends object>(members: T): Present<T> {
   // Absent ones are left out, and none is added.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- see the comment above
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
   ) as Present<T>
@@ -27,5 +29,6 @@ type Present<T> = { [N in keyof T]?: Exclude<T[N], undefined | null> }
 /** One value for each name. */
 export function recordOf<N extends string, V>(names: readonly N[], valueOf: (name: N) => V): Readonly<Record<N, V>> {
   // Each name has its entry.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- see the comment above
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<N, V>
 }

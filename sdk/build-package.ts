@@ -8,6 +8,7 @@ import path from 'node:path'
 import { build } from 'esbuild'
 import type { Plugin } from 'esbuild'
 import ts from 'typescript'
+import { objectOf } from '../domain/strict-json.ts'
 import { limitsAsNumbers } from './build.ts'
 
 const SOURCE = import.meta.dirname
@@ -68,9 +69,7 @@ async function typesOf(file: string): Promise<string> {
 }
 
 async function manifestOfPackage(): Promise<object> {
-  const { version, license, repository } = JSON.parse(
-    await readFile(path.join(ROOT, 'package.json'), 'utf8'),
-  ) as Record<string, unknown>
+  const { version, license, repository } = objectOf(JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')))
   const entry = (name: string) => ({
     types: `./${name}.d.ts`,
     development: `./${TALKING}/${name}.js`,

@@ -7,6 +7,7 @@ import { safely } from './core/page.ts'
 
 safely(() => {
   const { currentScript } = nativeDocument
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const tag = (currentScript ?? nativeDocument.querySelector('script[data-project]')) as HTMLScriptElement
   const { dataset, nonce, integrity } = tag
   const { project, debug } = dataset

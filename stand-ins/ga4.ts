@@ -12,6 +12,7 @@ import {
   answerJson,
   stopServer,
   type Fault,
+  askedFault,
 } from './server.ts'
 
 interface Ga4StandInOptions {
@@ -116,7 +117,7 @@ class StandIn {
   async #answerItself(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') return answerJson(response, { total: this.total, requests: this.hits })
     const body = await readRequestText(request, MAX_BODY_BYTES)
-    const { key, fault } = jsonOrText(body ?? '{}') as { key: string; fault: Fault | null }
+    const { key, fault } = askedFault(body ?? '{}')
     this.fail(key, fault)
     answerJson(response, { key, fault })
   }

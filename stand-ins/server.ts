@@ -130,7 +130,7 @@ export async function startStandIn(
   function answerItself({ method, url, body }: SimulatedRequest, response: ServerResponse): boolean {
     const isFault = method === 'POST' && url.pathname === '/faults'
     if (isFault) {
-      const { key, fault } = jsonOrText(body) as { key: string; fault: Fault | null }
+      const { key, fault } = askedFault(body)
       fail(key, fault)
       answerJson(response, { key, fault })
     }
@@ -314,4 +314,10 @@ export function stopServer(server: Server): Promise<void> {
     server.close(() => resolve())
     server.closeAllConnections()
   })
+}
+
+/** What a test or a person asks a stand-in to fail with from now on; null ends it. */
+export function askedFault(body: string): { readonly key: string; readonly fault: Fault | null } {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- sent by a test or a person
+  return jsonOrText(body) as { readonly key: string; readonly fault: Fault | null }
 }

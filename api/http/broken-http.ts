@@ -39,6 +39,7 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
     else if (!finishCurrent(socket)) answer(socket, brokenHttpCode(code))
   }
   server.on('clientError', ({ code }: Error & { code?: string }, duplex) => {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- clients connect over sockets alone
     const socket = duplex as BusySocket
     if (code === LATE && standstill.wasWithin(GRACE_MS)) endUnlessRead(socket, () => end(socket, code))
     else end(socket, code)

@@ -61,6 +61,7 @@ export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers
   const caller = createCaller(port)
   const answerer = createAnswerer(port, own)
   port.on('message', (received) => {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- both threads are of this program, which declares what each offers
     const message = received as ThreadMessage
     if (message.kind === 'call') void answerer.answer(message)
     else if (message.kind === 'abort') answerer.abort(message)
@@ -70,6 +71,7 @@ export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers
     caller.close(reason)
     answerer.close(reason)
   }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- both threads are of this program, which declares what each offers
   return { call: caller.call as Channel<Theirs>['call'], close }
 }
 
@@ -128,6 +130,7 @@ function createAnswerer(port: ThreadPort, own: Offers) {
       try {
         const act = own[name]
         if (act === undefined) throw new Error(`the other thread offers no ${name}`)
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- both threads are of this program, which declares what each offers
         const result = await act(argument as never, left.signal)
         const { value, transfer } = result instanceof Moved ? movable(result) : { value: result, transfer: [] }
         port.postMessage({ kind: 'result', id, value } satisfies ThreadMessage, transfer)

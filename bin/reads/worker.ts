@@ -17,6 +17,7 @@ import { Moved, openChannel, type Channel } from './channel.ts'
 import { linesConnection } from './lines-connection.ts'
 import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
 
+// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the main thread of this program gives it
 const { secrets, yielding, logLevel: level, logFormat: format } = workerData as ReadThreadData
 if (parentPort === null) throw new Error('this file is the code of a thread')
 yieldThisThread()

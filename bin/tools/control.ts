@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { isList } from '../../domain/guards.ts'
 import { memberOf, textOf } from '../../domain/strict-json.ts'
 import type { LiveTools } from './live.ts'
 
@@ -85,6 +86,7 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     exportPerson: (...args) => call('exportPerson', args),
     erasePerson: (...args) => call('erasePerson', args),
   }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- each method is called by its own name
   return backend as unknown as LiveTools
 }
 
@@ -118,12 +120,12 @@ async function respondToTool(req: IncomingMessage, res: ServerResponse, backend:
 async function callTool(req: IncomingMessage, backend: Partial<LiveTools>): Promise<unknown> {
   if (req.url === '/ping') return true
   const method = METHODS.find((name) => req.url === `/${name}`)
-  if (method === undefined || backend[method] === undefined || req.method !== 'POST')
-    throw new Error('there is no such tool call')
-  const args = JSON.parse(await readAll(req)) as never[]
+  const call = method === undefined ? undefined : backend[method]
+  if (call === undefined || req.method !== 'POST') throw new Error('there is no such tool call')
+  const args: unknown = JSON.parse(await readAll(req))
+  if (!isList(args)) throw new Error('a tool call has a list of arguments')
   // Checked by name above; the arguments come from our own tools under the same user.
-  const call = backend[method] as (...all: never[]) => Promise<unknown>
-  return call(...args)
+  return Reflect.apply(call, backend, [...args])
 }
 
 function askService(path: string, method: Method | 'ping', args: readonly unknown[]): Promise<unknown> {

@@ -202,6 +202,7 @@ type TriedOut = Answer<{ readonly fits: boolean; readonly spec: Spec; readonly w
  */
 export function notTriedOut<Outcome extends Answer | Refusal>(outcome: Outcome): Exclude<Outcome, TriedOut> {
   if (outcome.kind === 'answer' && 'fits' in (outcome.body ?? {})) throw new Error('nobody asked for a dry run')
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a dry run has just been ruled out
   return outcome as Exclude<Outcome, TriedOut>
 }
 

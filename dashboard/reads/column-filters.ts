@@ -8,5 +8,6 @@ export function columnFilters<Filters extends object>(
   columns: Readonly<Record<string, keyof Filters>>,
 ): Partial<Filters> {
   const named = Object.entries(columns).filter(([name]) => values[name] !== undefined)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the table says which column each value is for
   return Object.fromEntries(named.map(([name, column]) => [column, values[name]])) as Partial<Filters>
 }

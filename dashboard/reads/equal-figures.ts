@@ -73,6 +73,7 @@ export function shareFigures(facts: FactsReader, elapsedMs: () => number): Run {
     const statement = known(key) ?? begin(key, (stopped) => facts.run(query, params, { signal: stopped, share, kept }))
     statement.waiting += 1
     try {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the key of a statement names its query
       return (await rowsUnlessAborted(statement, signal)) as Awaited<ReturnType<typeof facts.run<typeof query>>>
     } finally {
       statement.waiting -= 1

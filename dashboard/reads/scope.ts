@@ -73,6 +73,7 @@ export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
     const logPlaces = wanted === undefined ? [...ids, dashboardPlace(organization.id)] : ids
     const run: OrganizationFacts['run'] = (query, params) => {
       const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the parameters of the query, with those of the scope
       return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, asked)
     }
     return handle({ organization, websites, logPlaces, asked, run }, call)

@@ -91,6 +91,7 @@ function replayedJob(
     organization: organization.id,
     website: row.event_website,
     webhook,
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- it keeps the type that it was first sent with
     type: row.event_type as WebhookJob['type'],
     body: row.posted,
     happenedAtMs: row.happened_at_ms,

@@ -91,5 +91,6 @@ class CallbackGauge extends Gauge<'provider'> {
 }
 
 function getOrCreate<M extends Metric>(registry: Registry, name: string, make: (name: string) => M): M {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- only this file makes metrics of these names
   return (registry.getSingleMetric(name) as M | undefined) ?? make(name)
 }

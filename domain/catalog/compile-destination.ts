@@ -1,5 +1,6 @@
 /** Compiles one Destination: its provider's block, its defaults, and the credentials that it refers to. */
 
+import { objectOf } from '../strict-json.ts'
 import type { Destination } from '../catalog.ts'
 import { destinationKey } from '../catalog.ts'
 import type { Resource, SecretObject } from './objects.ts'
@@ -86,6 +87,7 @@ interface Access {
 const NO_ACCESS: Access = { secret: null, credentials: {} }
 
 function destinationCore(compiler: Compiler, resource: Resource<'Destination'>): Core | null {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   const core = (resource.memo as Core | null) ?? newCore(compiler, resource)
   if (core === null) return null
   resource.memo = core
@@ -107,10 +109,9 @@ function newCore(compiler: Compiler, resource: Resource<'Destination'>): Core | 
   if (!blocks.includes(provider.field))
     mismatch('/spec', `the provider ${spec.provider} needs the block ${provider.field}`)
   if (surplus.length > 0 || !blocks.includes(provider.field)) return null
-  const { [provider.secret.refField]: ref, ...settings } = withDefaults(provider.schema, spec[provider.field]) as {
-    readonly [field: string]: unknown
-  }
+  const { [provider.secret.refField]: ref, ...settings } = objectOf(withDefaults(provider.schema, spec[provider.field]))
   const field = `/spec/${provider.field}`
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the schema has shown that it is a reference
   const block = { provider, field, settings: Object.freeze(settings), ref: ref as Block['ref'] }
   return { block, finished: null, access: null }
 }

@@ -57,6 +57,7 @@ function finishedStream(resource: Resource<'LogStream'>, displayName: string): L
     compress,
     flushSeconds,
   } satisfies LogStream)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   return resource.memo as LogStream
 }
 

@@ -45,6 +45,7 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   if (was === null || is?.key !== was.key || referencesText(was) !== referencesText(is)) return null
   // Warnings about ignored fields would have to be reported again.
   if ((last.unknown ?? next.unknown) !== undefined) return null
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   const coreBefore = was.memo as WebsiteCore | null
   const website = inForce(coreBefore, catalog)
   const core = website === null ? null : websiteCore(SILENT, is)

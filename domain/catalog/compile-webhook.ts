@@ -61,5 +61,6 @@ function finishedWebhook(resource: Resource<'Webhook'>, displayName: string): We
     events: [...new Set(events)],
     previousSecretUntilMs: previousSecretUntilMs(spec),
   } satisfies Webhook)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   return resource.memo as Webhook
 }

@@ -96,6 +96,7 @@ export function own({ made: { originOwners } }: Compiler, origin: string, claima
  * The parts that depend on its spec alone; null after problems have been reported. Parsing addresses takes most of the time.
  */
 export function websiteCore(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   if (resource.memo !== null) return resource.memo as WebsiteCore
   const { spec } = resource
   const id = websiteIdOf(compiler, resource)

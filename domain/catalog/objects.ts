@@ -1,5 +1,6 @@
 /** Parses raw objects, from YAML or the API server, into checked resources of known kinds. */
 
+import { objectOf } from '../strict-json.ts'
 import type { SmallSteps } from '../published/steps.ts'
 import type { Labels } from '../resources/allowed-namespaces.ts'
 import type { CatalogProblem } from '../catalog.ts'
@@ -13,7 +14,7 @@ import type { PlanUse } from '../plan.ts'
 import { withoutEdges } from '../schema/pasted-text.ts'
 import type { ResourceKind, Specs } from '../resources/resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
-import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
+import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS, kindOf } from '../resources/resources.ts'
 import { withDefaults, withoutUnknown } from '../schema/schema-values.ts'
 
 /** One object as it was read. Objects come in the order of their creation: the older of two takes precedence. */
@@ -226,6 +227,7 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
   }
   if (!isSecret && !isOurKind(source.value, id, report)) return
   if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the schema has shown its form
   const raw = source.value as RawObject
   if (!isSecret) {
     source.read = resourceOf(id, source)
@@ -269,11 +271,12 @@ function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: R
 
 /** The schema has shown that the spec has the shape of its kind; the cast gives it that type. */
 function resourceOf(id: ObjectId, source: SourceObject): Resource<ResourceKind> {
-  const { metadata, spec: given } = source.value as RawObject
-  const kind = id.kind as ResourceKind
+  const { metadata, spec: given } = objectOf(source.value)
+  const kind = kindOf(id.kind)
   const schema = SPEC_SCHEMAS[kind]
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the schema has shown its form
   const spec = withDefaults(schema, withoutUnknown(schema, given)) as Specs[ResourceKind]
-  const uid = source.uid ?? textMember({ ...metadata }, 'uid')
+  const uid = source.uid ?? textMember(objectOf(metadata), 'uid')
   return { ...id, kind, uid, spec, memo: null }
 }
 
@@ -380,7 +383,7 @@ function findingReason(finding: SchemaFinding): ProblemReason {
 
 function objectMember(object: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const member = object[name]
-  return typeof member === 'object' && member !== null ? (member as Record<string, unknown>) : {}
+  return objectOf(member)
 }
 
 function textMember(object: Readonly<Record<string, unknown>>, name: string): string {

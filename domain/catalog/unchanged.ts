@@ -16,6 +16,7 @@ export function unchanged<T extends InstallPath | Organization>(
   resource: Resource<'InstallPath'> | Resource<'Organization'>,
   made: T,
 ): T {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- what this step has noted
   const before = resource.memo as T | null
   if (before !== null && isSameObject(before, made)) return before
   resource.memo = made

@@ -82,5 +82,9 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 export function memberAt(parent: unknown, name: string): unknown {
-  return typeof parent === 'object' && parent !== null ? (parent as Readonly<Record<string, unknown>>)[name] : undefined
+  return hasMembers(parent) ? parent[name] : undefined
+}
+
+function hasMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
 }

@@ -40,7 +40,9 @@ const numberIn = (row: LogRow, column: string): number => Number(row[column] ?? 
 
 /** Null for a row of a table that Logs do not show. `row` is as it is inserted; `byteLength` is of UTF-8. */
 export function streamPointer(table: string, row: LogRow, byteLength: (text: string) => number): StreamPointer | null {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- rows as the facts-writer makes them, by the table's columns
   if (table === 'request_logs') return requestPointer(row as unknown as InsertedRequest, byteLength)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- rows as the facts-writer makes them, by the table's columns
   return table === 'attempts' ? attemptPointer(row as unknown as InsertedAttempt, byteLength) : null
 }
 

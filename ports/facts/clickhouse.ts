@@ -58,6 +58,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     method: 'query' | 'each',
     [name, params, { signal, share, kept = [], isPatient = false } = {}]: QueryCall<Q>,
   ): Promise<Iterable<QueryRow<Q>>> {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- each query declares its parameters and rows
     const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
       const { clauses, patientClauses } = await settings()
@@ -65,6 +66,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
       const text = `${sql(params)} ${clause}, ${settingsList(namedAs(name))}${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
       const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- each query declares its parameters and rows
       return rows as Iterable<QueryRow<Q>>
     } catch (error) {
       // No caller waits for it any more, so the abort says nothing about the engine.
@@ -75,6 +77,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 
   return {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- each query declares its parameters and rows
     run: async <Q extends QueryName>(...asked: QueryCall<Q>) => (await ask('query', asked)) as readonly QueryRow<Q>[],
     each: async (...asked) => readable(await ask('each', asked)),
     startBatch() {

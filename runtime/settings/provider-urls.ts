@@ -16,6 +16,7 @@ function providerUrl(env: string, what: string) {
   } as const
 }
 
+// eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the addresses are those of all settings
 export const PROVIDER_URL_ROWS = Object.fromEntries(
   PROVIDER_ADDRESSES.map(({ setting, variable, what }) => [setting, providerUrl(variable, what)]),
 ) as { readonly [S in ProviderUrlSetting]: ReturnType<typeof providerUrl> }

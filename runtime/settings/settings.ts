@@ -113,9 +113,10 @@ function rowOf(name: SettingName): SettingRow<unknown> {
 
 function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>, env: Environment): SettingTexts {
   const texts = new Map<SettingName, SettingText>()
+  const byName: ReadonlyMap<string, SettingText> = texts
   const above: FallbackSource = {
     hasFolders: command.engines !== 'servers',
-    text: (name) => texts.get(name as SettingName)?.text ?? '',
+    text: (name) => byName.get(name)?.text ?? '',
   }
   for (const name of keysOf(SETTINGS)) {
     const row = rowOf(name)
@@ -155,6 +156,7 @@ function parseAll<C extends CommandName>(
   // A default that is derived from a wrong setting is wrong with it, and needs no word of its own.
   if (problems.length === 0) problems.push(...unusable)
   // The type follows from the tables; what could not be parsed or is missing is among the problems, and nothing runs.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- problems end the program before it is used
   return Object.freeze(values) as SettingsOf<C>
 }
 

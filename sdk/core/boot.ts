@@ -14,6 +14,7 @@ import type { Whence, WhenceCallback } from '../whence.d.ts'
  */
 export function boot(options: PageOptions): Whence {
   // Until the script has loaded, the interface is a queue. An element of that name is neither.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const earlier = globalOf('whence') as Partial<Whence & WhenceCallback[]> | undefined
   if (typeof earlier?.scope === 'function') return earlier.scope(options.project)
   const { consent = 'granted', pageId, manual, spa } = options.tagAttributes
@@ -46,10 +47,12 @@ export function boot(options: PageOptions): Whence {
     // Commands that the page adds later are noticed when the pointer comes near one.
     addEventListener('pointerover', ({ target }) =>
       safely(() => {
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
         if (native(target as Element).closest?.(commandsOf(page))) void extrasOf(page)
       }),
     )
     // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     const navigation = spa !== undefined && (globalOf('navigation') as EventTarget | undefined)
     if (navigation) {
       navigation.addEventListener('currententrychange', () => {

@@ -31,11 +31,11 @@ export function readIdentities(
   const sessions = measurementIds.slice(0, MEASUREMENT_IDS).map((id) => {
     // GS1.1.<session>.<...> until 2025, since then GS2.1.s<session>$o<...>$...
     const session_id = firstGroup(/^GS\d\.[\d-]+\.s?(\d+)/, cookie(sessionCookie(id, cookiePrefix)))
-    return [id, { client_id, session_id }]
+    return [id, { client_id, session_id }] as const
   })
   const { gclid, wbraid, gbraid } = clicks
   return {
-    ga4: client_id ? (Object.fromEntries(sessions) as object) : undefined,
+    ga4: client_id ? Object.fromEntries(sessions) : undefined,
     google_ads: providers.includes('google_ads') ? { gclid, wbraid, gbraid } : undefined,
   }
 }

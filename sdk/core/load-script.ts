@@ -37,6 +37,7 @@ interface TrustedTypes {
  */
 export function scriptAt(url: string, nonce: string): HTMLScriptElement {
   const script = nativeDocument.createElement('script')
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const trustedTypes = globalOf('trustedTypes') as TrustedTypes | undefined
   script.nonce = nonce
   script.src =

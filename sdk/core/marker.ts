@@ -10,6 +10,7 @@ const PREFIX = 'install-attribution-'
  */
 export function openStorage(): Promise<FileSystemDirectoryHandle> | null {
   // Throws in another site's frame, whose storage would be a partition that the hook never reads.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   void (top as Window).location.href
   // A shell cannot read Safari's storage without a system prompt for the user, so nothing is stored there.
   return navigator.vendor.startsWith('Apple') ? null : navigator.storage.getDirectory()
@@ -25,6 +26,7 @@ export async function readKeptReceipt(root: FileSystemDirectoryHandle, name: str
   try {
     const file = await (await root.getFileHandle(name)).getFile()
     // The service checks whether it is a receipt, but it accepts only text.
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     return String((JSON.parse(await file.text()) as { receipt: unknown }).receipt)
   } catch {
     return null

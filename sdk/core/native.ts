@@ -8,8 +8,10 @@
  * these as an argument.
  */
 export const native = <T extends object>(object: T): T =>
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   new Proxy({} as T, {
     get: (_, name) => {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
       const value: unknown = Reflect.get(Object.getPrototypeOf(object) as object, name, object)
       return typeof value === 'function' ? (value.bind(object) as unknown) : value
     },

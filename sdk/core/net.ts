@@ -24,6 +24,7 @@ export async function request(url: string, body?: object, leaving?: Event): Prom
       // An activation arrives even if the visitor has followed a link.
       ...(json && { method: 'POST', body: json, keepalive: true }),
     })
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     return (await response.json()) as ServiceAnswer
   } catch {
     if (DEBUG) debug.explainSilence(url).catch(() => undefined)

@@ -35,6 +35,7 @@ export function createScope(page: Page, project: string): Scope {
     body.previous_receipt = await readKeptReceipt(root, name)
     await completeVisit(page, scope, body)
     // Throws if the answer is no marker: the visit is abandoned.
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     const { marker } = (await send()) as { marker: IssuedMarker }
     if (!marker.receipt) return
     scope.currentReceipt = marker.receipt
@@ -60,6 +61,7 @@ export function createScope(page: Page, project: string): Scope {
         counted.add(location.pathname)
         scope.running = scope.running.then(visit).catch(reportProblem)
       }
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
       return scope.running as Promise<void>
     },
     compose: async () => {

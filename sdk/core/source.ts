@@ -22,6 +22,7 @@ export function landingOf(page: PageView, gpc: boolean, recall: () => string | n
   const seen = readLanding(page, gpc)
   const campaign = campaignOf(seen)
   try {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     const earlier = JSON.parse(recall() ?? '') as Landing
     const isSame =
       campaign === NO_CAMPAIGN

@@ -37,6 +37,7 @@ export async function beginVisit(page: Page, project: string): Promise<VisitBody
 export async function completeVisit(page: Page, scope: Scope, body: VisitBody): Promise<void> {
   const { project, adapters } = scope
   const landing = rememberLanding(page, project)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const config = (await scope.send(`v1/projects/${project}/browser-config`)) as unknown as BrowserConfig
   if (body.gpc) config.providers = []
   config.cookiePrefix = page.tagAttributes.ga4CookiePrefix

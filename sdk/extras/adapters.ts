@@ -17,6 +17,7 @@ export async function readAdapters(adapters: Adapters): Promise<Record<string, C
   const named = [...adapters].filter(([name]) => typeof name === 'string' && NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
   const answers = await Promise.all(named.map(([, read]) => Promise.race([readSafely(read), late])))
   const custom = named.flatMap(([name], index) => (answers[index] ? [[name, answers[index]]] : []))
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   return custom.length ? (Object.fromEntries(custom) as Record<string, CustomFields>) : undefined
 }
 
@@ -31,6 +32,7 @@ async function readSafely(read: () => unknown): Promise<CustomFields | undefined
 
 /** Undefined if nothing of the answer can be sent. */
 function customFields(answer: unknown): CustomFields | undefined {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const fields = Object.entries(answer as object).filter(([name, value]) => NAME.test(name) && isSendable(value))
   return fields.length ? Object.fromEntries(fields.slice(0, CUSTOM_FIELDS)) : undefined
 }

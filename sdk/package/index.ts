@@ -57,7 +57,9 @@ export const INERT: Whence = {
  * @internal
  */
 export const started = (): Whence => {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const whence = safely(() => globalOf('whence')) as Partial<Whence> | false | undefined
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   return whence && typeof whence.scope === 'function' ? (whence as Whence) : INERT
 }
 

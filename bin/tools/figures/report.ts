@@ -122,6 +122,7 @@ function sourceOf(backend: ToolStores, asked: readonly OwnedWebsite[]): FigureSo
     nowMs: Date.now(),
     reads: {
       websites: asked.map(({ website: id }) => ({ id })),
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the parameters of the query, with those of the scope
       run: (query, params) => backend.run(query, { ...params, ...ownersOf(asked) } as never),
     },
   }
@@ -140,7 +141,8 @@ async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): 
     const cells = steps.map(({ at, counts }): Cell => [new Date(at).toISOString().slice(0, 10), ...counts])
     return { names: VISIT_STEPS, cells, other: null }
   }
-  const dimension = by as Dimension
+  const dimension = [...VISITS_BY, ...INSTALLS_BY].find((each) => each === by)
+  if (dimension === undefined) throw new Error(`figures are not counted by ${by}`)
   return figureRows(dimension, await readFigures(source, period, [dimension, wholeOf(dimension)]))
 }
 

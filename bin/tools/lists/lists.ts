@@ -3,7 +3,7 @@
  * `--follow`. Attempts at delivery are Logs too: `whencectl logs --direction outbound`.
  */
 
-import { recordOf } from '../../../domain/typed-keys.ts'
+import { recordOf, partialOf } from '../../../domain/typed-keys.ts'
 import { recordKey } from '../../../domain/records.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -284,5 +284,5 @@ function printer<R>(columns: readonly TextColumn<R>[], isJson: boolean): Show<R>
 
 function textFlag<N extends string>(run: CommandArguments, flag: string, name: N): { readonly [K in N]?: string } {
   const value = run.flags.get(flag)
-  return value === undefined ? {} : ({ [name]: value } as { [K in N]: string })
+  return partialOf([name], () => value)
 }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 
 import { brokerAnswered, brokerWasSilent } from './brokers.ts'
 
-/** The parts of kafkajs that are patched. Members that a patch replaces may be missing in another version. */
+/** The inner parts of kafkajs that are patched or used. Members that a patch replaces may be missing in another version. */
 interface Inner {
   readonly errors: Errors
   readonly broker: { readonly prototype: { connect?: (this: Broker) => Promise<void> } }
@@ -19,11 +19,12 @@ interface Inner {
   }
   readonly 'network/requestQueue/socketRequest': { readonly prototype: { send?: (this: SocketRequest) => void } }
   readonly 'protocol/encoder': { readonly prototype: WireEncoder }
+  readonly 'protocol/requests': { readonly requests: Readonly<Record<string, unknown>> }
 }
 
 const require = createRequire(import.meta.url)
 
-function inner<Name extends keyof Inner>(name: Name): Inner[Name] {
+export function inner<Name extends keyof Inner>(name: Name): Inner[Name] {
   // Each patch checks that what it replaces is there, and tests that it works.
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- kafkajs declares no types of its inner parts
   return require(`kafkajs/src/${name}`) as Inner[Name]

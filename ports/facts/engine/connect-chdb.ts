@@ -116,6 +116,7 @@ async function startEngine(path: string, memoryBytes: number, isYielding: boolea
   // Only the first connection to a folder reads server settings; the clients' connections then share its engine.
   const anchor = new Session(path, { connectionArgs: engineArguments({ memoryBytes, isYielding, profile }) })
   // The two packages carry one interface in two copies; the compiler treats their private fields as different.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- two copies of one interface
   const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
   const writer = createClient({ connection: connect() })
   const reader = createClient({ connection: connect() })

@@ -3,10 +3,9 @@
  * partition hides what the broker says about all others.
  */
 
-import { createRequire } from 'node:module'
-
 import type { Kafka, KafkaMessage } from 'kafkajs'
 
+import { inner } from '../patches.ts'
 import { within } from '../../../../common/deadline.ts'
 import type { StoredEntry } from '../../event-log.ts'
 import { brokerAnswered, brokerWasSilent } from '../brokers.ts'
@@ -142,7 +141,7 @@ export function brokerLine(settings: KafkaSettings, address: string): BrokerLine
 
 async function askView(broker: LoneBroker, topicNames: readonly string[]): Promise<BrokerView> {
   const fields = { topics: topicNames, allowAutoTopicCreation: false }
-  const answer = (await sendRaw(broker, 'Metadata', fields)) as MetadataAnswer
+  const answer = await sendRaw(broker, 'Metadata', fields)
   return {
     brokers: answer.brokers.map(({ nodeId, host, port }) => ({ nodeId, address: `${host}:${port}` })),
     topics: new Map(
@@ -183,7 +182,7 @@ async function askOffsets(
 ): Promise<ReadonlyMap<number, number>> {
   const asked = partitions.map((partition) => ({ partition, timestamp: time }))
   const fields = { replicaId: NO_REPLICA, isolationLevel: 0, topics: [{ topic, partitions: asked }] }
-  const { responses } = (await sendRaw(broker, 'ListOffsets', fields)) as OffsetsAnswer
+  const { responses } = await sendRaw(broker, 'ListOffsets', fields)
   const led = responses.flatMap((response) => response.partitions).filter(({ errorCode }) => errorCode === 0)
   return new Map(led.map(({ partition, offset }) => [partition, Number(offset)]))
 }
@@ -196,26 +195,38 @@ async function askEntries(
   const asked = { partition, fetchOffset: String(from), maxBytes: FETCH_BYTES }
   const bounds = { maxWaitTime: 0, minBytes: 1, maxBytes: FETCH_BYTES, isolationLevel: 0, rackId: '' }
   const fields = { replicaId: NO_REPLICA, ...bounds, topics: [{ topic, partitions: [asked] }] }
-  const { responses } = (await sendRaw(broker, 'Fetch', fields)) as FetchAnswer
+  const { responses } = await sendRaw(broker, 'Fetch', fields)
   const [found] = responses.flatMap(({ partitions }) => partitions)
   if (found === undefined || found.errorCode !== 0) throw new Error(`no entries: ${found?.errorCode ?? 'no partition'}`)
   // A broker gives whole batches, which may begin before the offset.
   return found.messages.map(storedEntry).filter(({ offset }) => offset >= from)
 }
 
+/** What kafkajs decodes an answer to. */
+interface Answers {
+  readonly Metadata: MetadataAnswer
+  readonly ListOffsets: OffsetsAnswer
+  readonly Fetch: FetchAnswer
+}
+
 /** The answer as the broker gave it, with the errors in it. */
-function sendRaw(broker: LoneBroker, name: keyof typeof KEYS, fields: object): Promise<unknown> {
-  const { requests } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
-    readonly requests: Readonly<Record<string, unknown>>
-  }
+async function sendRaw<Name extends keyof Answers>(
+  broker: LoneBroker,
+  name: Name,
+  fields: object,
+): Promise<Answers[Name]> {
+  const { requests } = inner('protocol/requests')
   const protocol = broker.lookupRequest(KEYS[name], requests[name])(fields)
   const response = { ...protocol.response, parse: async (decoded: unknown) => decoded }
-  return broker.connectionPool.send({ ...protocol, response })
+  const answer = await broker.connectionPool.send({ ...protocol, response })
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- kafkajs declares no types of its inner parts
+  return answer as Answers[Name]
 }
 
 function clusterOf(kafka: Kafka): Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === CREATE_CLUSTER)
-  const create = symbol === undefined ? undefined : (kafka as unknown as Record<symbol, CreateCluster>)[symbol]
-  if (create === undefined) throw new Error('kafkajs is not the version that this service was made for')
-  return create({ allowAutoTopicCreation: false })
+  const create: unknown = symbol === undefined ? undefined : Reflect.get(kafka, symbol)
+  if (typeof create !== 'function') throw new Error('kafkajs is not the version that this service was made for')
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- kafkajs declares no types of its inner parts
+  return (create as CreateCluster)({ allowAutoTopicCreation: false })
 }
