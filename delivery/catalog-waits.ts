@@ -5,7 +5,7 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { oncePerObject } from '../common/once-per-object.ts'
+import { oncePerObject } from '../domain/once-per-object.ts'
 import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
 import type { NumberedCatalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'

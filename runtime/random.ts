@@ -16,6 +16,12 @@ export interface Randomness extends HexSource {
   readonly fraction: () => number
 }
 
+/** What times and IDs are made of. */
+export interface Stamps {
+  readonly nowMs: () => number
+  readonly randomness: Randomness
+}
+
 export function createRandomness(): Randomness {
   const pool = Buffer.alloc(POOL_BYTES)
   let used = POOL_BYTES

@@ -1,6 +1,6 @@
 /** Reads the query of a request to the dashboard's API into typed values. */
 
-import { oncePerObject } from '../../common/once-per-object.ts'
+import { oncePerObject } from '../../domain/once-per-object.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { firstFinding } from '../../domain/schema/check-schema.ts'

@@ -12,7 +12,7 @@ import { roleIn, rolesOf } from '../../domain/people/standing.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import type { HitVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import { timeOrderedId, type Stamps } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
 import { isOfOrganization, type Call, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
@@ -50,14 +50,8 @@ export interface Site {
   readonly addressHashOf: (req: IncomingMessage) => string
 }
 
-/** What times and IDs are made of. */
-export interface Stamps {
-  readonly nowMs: () => number
-  readonly randomness: Randomness
-}
-
 /** Is told what becomes of requests. */
-export interface ServeObserver {
+interface ServeObserver {
   readonly logger: Logger
   readonly answered: DashboardMetrics['answered']
   readonly sessionSeen: DashboardMetrics['sessionSeen']

@@ -1,7 +1,7 @@
 /** Inventory of the embedded program: the objects of its folder, as they were compiled last. */
 
 import { sha256Hex } from '../../common/digest.ts'
-import { oncePerObject } from '../../common/once-per-object.ts'
+import { oncePerObject } from '../../domain/once-per-object.ts'
 import { objectKey, shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'

@@ -44,7 +44,7 @@ export interface InventoryLists {
 }
 
 /** Tells whose an object is. */
-export interface InventoryOwners {
+interface InventoryOwners {
   /** The oldest first; also those of no organisation. */
   readonly all: (kind: ResourceKind) => readonly ListedObject[]
   /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */

@@ -25,7 +25,7 @@ export interface WebhookSendParts {
 }
 
 /** Puts jobs on the log. */
-export interface WebhookQueue {
+interface WebhookQueue {
   readonly eventLog: LogWriter
   readonly randomness: Randomness
   /** Of the newest catalog that is known. */

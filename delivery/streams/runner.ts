@@ -55,7 +55,7 @@ interface RunnerParts {
 }
 
 /** A stream as this process's copy of the catalog has it. */
-export interface StreamConfiguration {
+interface StreamConfiguration {
   /** Null once it is no longer in force. */
   readonly current: () => StreamInForce | null
   /** Of the catalog in which `current` looks. */
@@ -64,13 +64,13 @@ export interface StreamConfiguration {
 }
 
 /** What there is to send, and how much of the log is in the facts. */
-export interface RecordsToSend {
+interface RecordsToSend {
   readonly facts: FactsReader
   readonly watermarks: () => Promise<Watermarks>
 }
 
 /** How batches go out. */
-export interface StreamSending {
+interface StreamSending {
   readonly senderOf: (inForce: StreamInForce) => StreamSender
   /** Shared by all streams of the process. */
   readonly packing: PackingRoom

@@ -20,7 +20,7 @@ interface JournalParts {
 }
 
 /** What is shown of an attempt. */
-export interface ShownAttempt {
+interface ShownAttempt {
   readonly startedAtMs: number
   readonly durationMs: number
   readonly status: number

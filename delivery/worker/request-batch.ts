@@ -31,7 +31,10 @@ interface BatchRules {
 /** A job this close to its deadline is sent alone: once expired, it would fail the whole batch. */
 const NEAR_DEADLINE_MS = 60_000
 
-/** In the order of the jobs, with organisations taking turns: a long queue of one organisation does not delay the first batch of another. */
+/**
+ * In the order of the jobs, with organisations taking turns: a long queue of one organisation does not delay the first batch of another.
+ * @internal
+ */
 export function requestBatches(jobs: readonly ReadyJob[], rules: BatchRules): RequestBatch[] {
   const open = new Map<string, ReadyJob[]>()
   const groups: { readonly key: string; readonly jobs: ReadyJob[] }[] = []
@@ -88,6 +91,7 @@ const REMEMBERED = 10_000
 /**
  * The batch size per destination: halved after a request was refused as a whole, doubled after a full one was accepted. A
  * destination that refuses many jobs thus does not cause every batch to be sent again at every size.
+ * @internal
  */
 export class BatchSizes {
   readonly #sizes = new BoundedMap<string, number>(REMEMBERED)

@@ -3,7 +3,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 
-import { oncePerObject } from '../../common/once-per-object.ts'
+import { oncePerObject } from '../once-per-object.ts'
 import { closestName } from './closest-name.ts'
 import { sortFindings, memberAt, type PlacedError } from './finding-order.ts'
 import { findingText, missingField, textsIn, unknownField } from './finding-words.ts'

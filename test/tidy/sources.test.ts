@@ -69,7 +69,6 @@ const COMMON_FILES = [
   'fault.ts',
   'in-lanes.ts',
   'json-column.ts',
-  'once-per-object.ts',
   'outage.ts',
   'pages-manifest.ts',
   'printable.ts',
