@@ -8,7 +8,7 @@ import { readRecord } from '../../domain/read-record.ts'
 import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { RowsRefused } from '../../ports/facts/facts.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
-import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import type { FactRow, FactsBatches, FactsWriter } from '../../ports/facts/facts.ts'
 import type { Erasures } from './erasures.ts'
 import type { HourMarks } from './hour-marks.ts'
 import type { StreamBacklog } from './stream-rows.ts'
@@ -38,7 +38,11 @@ interface BatchTools {
 }
 
 /** Rejects with `FactsUnavailable`, and then the state of the batch is unknown; repeating it is safe. */
-export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
+export async function writeBatch(
+  facts: FactsWriter & FactsBatches,
+  batch: Batch,
+  tools: BatchTools,
+): Promise<BatchReport> {
   await tools.erasures.refresh()
   try {
     return await writeAtOnce(facts, batch, tools)
@@ -52,7 +56,7 @@ export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools):
  * The path of every healthy batch. Rows become text as they are made, so that little is held in memory until the insert.
  */
 async function writeAtOnce(
-  facts: Facts,
+  facts: FactsBatches,
   batch: Batch,
   { marks, erasures, backlog, nowMs }: BatchTools,
 ): Promise<BatchReport> {
@@ -116,7 +120,7 @@ interface TableRows {
 }
 
 /** The path of a batch with an unreadable entry or a refused row: all other rows are inserted, and these are kept apart. */
-async function writeApart(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
+async function writeApart(facts: FactsWriter, batch: Batch, tools: BatchTools): Promise<BatchReport> {
   const { marks, nowMs, erasures, backlog } = tools
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
@@ -192,7 +196,11 @@ interface Refused {
 }
 
 /** Inserts all rows except those the engine refuses, which it finds by bisection: some 28 inserts for one in 10,000. */
-async function insertOrIsolate(facts: Facts, table: FactTable, rows: readonly FactRow[]): Promise<readonly Refused[]> {
+async function insertOrIsolate(
+  facts: FactsWriter,
+  table: FactTable,
+  rows: readonly FactRow[],
+): Promise<readonly Refused[]> {
   const refused: Refused[] = []
   const open: { readonly start: number; readonly end: number }[] = [{ start: 0, end: rows.length }]
   for (let part = open.pop(); part !== undefined; part = open.pop()) {

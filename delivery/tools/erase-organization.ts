@@ -5,7 +5,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { ERASED_WHOLE, type ErasedRows } from '../../ports/facts/erasure/names.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { ErasureCounter } from '../../ports/facts/facts.ts'
 import { erasureRow, untilWritten, type ErasureDeps, type RememberedErasure } from './erase.ts'
 
 export interface OrganizationErasure {
@@ -16,7 +16,10 @@ export interface OrganizationErasure {
 }
 
 /** What would be erased; changes nothing. */
-export async function planOrganizationErasure(facts: Facts, organization: string): Promise<OrganizationErasure> {
+export async function planOrganizationErasure(
+  facts: ErasureCounter,
+  organization: string,
+): Promise<OrganizationErasure> {
   return { organization, rows: await facts.countOrganization(organization), remembered: [] }
 }
 

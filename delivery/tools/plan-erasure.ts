@@ -7,7 +7,7 @@
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { hourOf } from '../../domain/durations.ts'
 import { MAX_NAMES, type ErasedName, type ErasedRows } from '../../ports/facts/erasure/names.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { ErasureCounter, FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { erasedName } from '../facts-writer/erasures.ts'
 
@@ -61,7 +61,7 @@ interface FoundNames {
 }
 
 /** Rejects like `Facts`, and with an explanation if the data is not that of a single person. */
-export async function planErasure(facts: Facts, subject: ErasureSubject): Promise<ErasurePlan> {
+export async function planErasure(facts: FactsReader & ErasureCounter, subject: ErasureSubject): Promise<ErasurePlan> {
   const { installationIds } = subject
   const owner = await erasedOwner(facts, subject)
   const { visits, chain, installs, shared } = await findAll(facts, owner, subject)
@@ -90,7 +90,7 @@ export function erasedNamesOf(
 }
 
 /** Rejects with an explanation if the website alone does not say whose data it is. */
-async function erasedOwner(facts: Facts, { organization, website }: ErasureSubject): Promise<OwnedWebsite> {
+async function erasedOwner(facts: FactsReader, { organization, website }: ErasureSubject): Promise<OwnedWebsite> {
   if (organization !== null) return { organization, website }
   const owners = await facts.run('ownersOfWebsite', { website })
   const [only] = owners
@@ -102,7 +102,7 @@ async function erasedOwner(facts: Facts, { organization, website }: ErasureSubje
 
 /** Repeats until nothing more is found. */
 async function findAll(
-  facts: Facts,
+  facts: FactsReader,
   owner: OwnedWebsite,
   { installationIds, visitIds }: ErasureSubject,
 ): Promise<FoundNames> {
@@ -136,7 +136,7 @@ interface Naming {
 
 /** Further visits that the installations' own events name, except those that others were matched to as well. */
 async function furtherVisits(
-  facts: Facts,
+  facts: FactsReader,
   { owner, installs, installationIds, visits }: Naming,
 ): Promise<{ readonly own: readonly string[]; readonly shared: readonly string[] }> {
   const own = installs.filter(({ installation_id: id }) => installationIds.includes(id))
@@ -148,7 +148,11 @@ async function furtherVisits(
   return { own: named.filter((id) => !taken.has(id)), shared: named.filter((id) => taken.has(id)) }
 }
 
-async function sentTo(facts: Facts, owner: OwnedWebsite, eventIds: readonly string[]): Promise<readonly string[]> {
+async function sentTo(
+  facts: FactsReader,
+  owner: OwnedWebsite,
+  eventIds: readonly string[],
+): Promise<readonly string[]> {
   const found = new Set<string>()
   for (const event_id of eventIds)
     for (const row of await facts.run('deliveriesOfInstall', { ...owner, event_id }))

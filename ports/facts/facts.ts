@@ -59,18 +59,22 @@ export interface FactsWriter {
   insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
 }
 
-/** Deletes for good. */
-export interface FactsEraser {
+/** Counts what an erasure would delete. */
+export interface ErasureCounter {
   /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */
   countNamed(names: readonly ErasedName[]): Promise<ErasedRows>
+  /** Rows of each table that are of this organisation, but what says that something was erased. */
+  countOrganization(organization: string): Promise<ErasedRows>
+}
+
+/** Deletes for good. */
+export interface FactsEraser extends ErasureCounter {
   /**
    * Deletes every row that names one of these, whatever else it contains, and resolves once no statement finds it any more.
    * Safe to repeat. It does not prevent such rows from being inserted later: the table `erasures` is for that.
    */
   erase(names: readonly ErasedName[]): Promise<void>
-  /** Rows of each table that are of this organisation, but what says that something was erased. */
-  countOrganization(organization: string): Promise<ErasedRows>
-  /** Deletes them. Safe to repeat; as for `erase`, later rows are another matter. */
+  /** Deletes all rows of this organisation. Safe to repeat; as for `erase`, later rows are another matter. */
   eraseOrganization(organization: string): Promise<void>
   /** Deletes what this website has from before, if there is any; says whether. Safe to repeat. */
   eraseOlder(owner: OwnedWebsite, beforeMs: number): Promise<boolean>
@@ -83,9 +87,13 @@ export interface FactsStatus {
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
 }
 
-/** All of the facts; whoever needs one part of them names that part. */
-export interface Facts extends FactsReader, FactsScanner, FactsWriter, FactsEraser, FactsStatus {
+/** Collects rows of several tables, to be inserted together. */
+export interface FactsBatches {
   startBatch(): RowBatch
+}
+
+/** All of the facts; whoever needs one part of them names that part. */
+export interface Facts extends FactsReader, FactsScanner, FactsWriter, FactsBatches, FactsEraser, FactsStatus {
   close(): Promise<void>
 }
 
