@@ -65,7 +65,19 @@ export interface DestinationContext {
   readonly reconstructionWindowHours: number
 }
 
-export interface Provider {
+/** When deliveries to a provider are sent, and how many of them together. */
+export interface ProviderPacing {
+  /** The first moment at which the provider accepts it, in Unix ms; the job is held until then. */
+  readonly notBeforeMs?: (job: Job, destination: DestinationContext) => number
+  /** Set if the provider accepts a delivery first and judges it later. */
+  readonly verdict?: ProviderVerdict
+  /** Set if one request can carry several deliveries of one destination. */
+  readonly batch?: ProviderBatch
+  /** The provider's documented limits per period; nothing is sent beyond any of them. */
+  readonly quotas?: readonly ProviderQuota[]
+}
+
+export interface Provider extends ProviderPacing {
   readonly id: ProviderId
   /** Pure: the same job at the same time gives the same request. */
   readonly request: (job: Job, destination: DestinationContext, nowMs: number) => ProviderRequest | Skip
@@ -74,16 +86,8 @@ export interface Provider {
   /** Made-up identifiers in the provider's own form, of a click at that moment, for `whencectl send-test`. */
   readonly testIdentities: (settings: Readonly<Record<string, unknown>>, atMs: number) => Identities
 
-  /** The first moment at which the provider accepts it, in Unix ms; the job is held until then. */
-  readonly notBeforeMs?: (job: Job, destination: DestinationContext) => number
   /** Set if requests need an access token that is fetched with the credentials; `delivery/exchange/auth.ts` does so. */
   readonly auth?: ProviderAuth
-  /** Set if the provider accepts a delivery first and judges it later. */
-  readonly verdict?: ProviderVerdict
-  /** Set if one request can carry several deliveries of one destination. */
-  readonly batch?: ProviderBatch
-  /** The provider's documented limits per period; nothing is sent beyond any of them. */
-  readonly quotas?: readonly ProviderQuota[]
 }
 
 export interface ProviderQuota {

@@ -8,7 +8,7 @@ import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
 import { openProvider, type Exchanged, type ProviderAccess, type ProviderLine } from '../exchange/exchange.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
-import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../providers/provider.ts'
+import type { DestinationContext, Outcome, ProviderRequest } from '../providers/provider.ts'
 import { requestTarget } from '../exchange/send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
@@ -60,7 +60,7 @@ export async function sendTest(
 ): Promise<SendTestReport> {
   const { provider } = access
   const { destination, secrets, isLive } = goal
-  const job = testJob(provider, goal, nowMs())
+  const job = testJob(access, goal, nowMs())
   const report = { ...NOTHING_SENT, ...shownDestination(destination), eventId: job.jobId }
   if (!hasCredentials(provider.id, secrets)) {
     return {
@@ -172,7 +172,7 @@ function shownDestination({ website, id, provider, mode }: Destination) {
 const CLICK_AGE_MS = 7 * 60 * MINUTE_MS
 
 /** An install of this moment after a visit a few hours ago, with identifiers that belong to no person. */
-function testJob(provider: Provider, { destination, origin }: SendTestGoal, atMs: number): Job {
+function testJob({ provider }: ProviderAccess, { destination, origin }: SendTestGoal, atMs: number): Job {
   const visitAtMs = atMs - CLICK_AGE_MS
   const jobId = `whence-test-${randomBytes(10).toString('hex')}`
   const { website, organization } = destination

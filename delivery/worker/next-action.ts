@@ -14,7 +14,7 @@ import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
 import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
-import type { DestinationContext, Provider } from '../providers/provider.ts'
+import type { DestinationContext, Provider, ProviderPacing } from '../providers/provider.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
 
 /** The destination as it is configured now, and its credentials. */
@@ -102,7 +102,7 @@ function actionAtDestination(
 }
 
 /** Unix ms before which the provider refuses the job. An unreadable job is not held: building its request fails, which ends it. */
-function earliestMs(provider: Provider, job: Job, context: DestinationContext): number {
+function earliestMs(provider: ProviderPacing, job: Job, context: DestinationContext): number {
   try {
     return job.accepted === undefined ? (provider.notBeforeMs?.(job, context) ?? 0) : 0
   } catch {

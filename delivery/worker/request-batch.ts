@@ -2,7 +2,7 @@
 
 import { destinationKey } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { ProviderPacing } from '../providers/provider.ts'
 import { contextOf, type DeliveryTarget, type NextAction } from './next-action.ts'
 import { Quotas } from './quota.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
@@ -22,7 +22,7 @@ export interface ReadyJob {
 }
 
 interface BatchRules {
-  readonly provider: Provider
+  readonly provider: ProviderPacing
   /** The most jobs that one request to this destination may carry at present. */
   readonly maxJobs: (key: string) => number
   readonly nowMs: number
@@ -120,9 +120,9 @@ const MAX_REMEMBERED_SIZE = 512
 export class RequestRoom {
   readonly sizes = new BatchSizes()
   readonly quotas: Quotas
-  readonly #provider: Provider
+  readonly #provider: ProviderPacing
 
-  constructor(provider: Provider) {
+  constructor(provider: ProviderPacing) {
     this.#provider = provider
     this.quotas = new Quotas(provider.quotas)
   }
