@@ -122,7 +122,7 @@ function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: C
   const pointer = `${field}/${provider.secret.refField}`
   const secret = secretOf(compiler, resource, ref.name, pointer)
   if (secret === null || core.access?.secret === secret) return secret && core.access
-  const keys = secretKeys(provider, ref, secret)
+  const keys = secretKeys(provider, ref, secret.values)
   const at = 'credential' in provider.secret ? `${pointer}/key` : pointer
   if (keys.missing !== null) {
     compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
@@ -130,7 +130,10 @@ function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: C
   }
   const used = keys.found.map(([key]) => key)
   if (!areUsable(compiler, resource, { secret, keys: used, field: at })) return null
-  core.access = accessBy(keys.found, secret)
+  const credentials = Object.fromEntries(
+    keys.found.map(([key, credential]) => [credential, secret.values.get(key) ?? '']),
+  )
+  core.access = { secret, credentials: Object.freeze(credentials) }
   return core.access
 }
 
@@ -138,8 +141,8 @@ type KeyFinding =
   { readonly found: readonly (readonly [string, string])[]; readonly missing: null } | { readonly missing: string }
 
 /** Secret key to credential name. */
-function secretKeys(provider: ProviderBlock, ref: Block['ref'], secret: SecretObject): KeyFinding {
-  const has = (key: string) => hasValue(secret, key)
+function secretKeys(provider: ProviderBlock, ref: Block['ref'], values: ReadonlyMap<string, string>): KeyFinding {
+  const has = (key: string) => hasValue(values, key)
   const reading = provider.secret
   if ('credential' in reading) {
     const key = ref.key ?? ''
@@ -148,9 +151,4 @@ function secretKeys(provider: ProviderBlock, ref: Block['ref'], secret: SecretOb
   const complete = reading.sets.find((set) => Object.keys(set).every(has))
   if (complete !== undefined) return { found: Object.entries(complete), missing: null }
   return { missing: reading.sets.map((set) => Object.keys(set).join(', ')).join('; or ') }
-}
-
-function accessBy(found: readonly (readonly [string, string])[], secret: SecretObject): Access {
-  const credentials = Object.fromEntries(found.map(([key, credential]) => [credential, secret.values.get(key) ?? '']))
-  return { secret, credentials: Object.freeze(credentials) }
 }

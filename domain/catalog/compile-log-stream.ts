@@ -147,12 +147,12 @@ function bucketAccess(
   const field = '/spec/s3/credentialsRef'
   const secret = secretOf(compiler, resource, name, field)
   if (secret === null) return null
-  const missing = S3_KEYS.find((key) => !hasValue(secret, key))
+  const missing = S3_KEYS.find((key) => !hasValue(secret.values, key))
   if (missing !== undefined) {
     compiler.report(resource, 'RefNotFound', field, `Secret ${secret.name} has no value for ${missing}`)
     return null
   }
-  const used = [...S3_KEYS, ...(hasValue(secret, S3_OPTIONAL_KEY) ? [S3_OPTIONAL_KEY] : [])]
+  const used = [...S3_KEYS, ...(hasValue(secret.values, S3_OPTIONAL_KEY) ? [S3_OPTIONAL_KEY] : [])]
   if (!areUsable(compiler, resource, { secret, keys: used, field })) return null
   return Object.fromEntries(used.map((key) => [key, secret.values.get(key) ?? '']))
 }

@@ -47,7 +47,7 @@ function whyMissing(
 }
 
 /** An empty value counts as missing: no provider accepts it. */
-export function hasValue({ values }: SecretObject, key: string): boolean {
+export function hasValue(values: ReadonlyMap<string, string>, key: string): boolean {
   return (values.get(key) ?? '') !== ''
 }
 
@@ -147,7 +147,7 @@ function secretValue(compiler: Compiler, from: ObjectId, { ref, pointer }: Named
   const secret = secretOf(compiler, from, ref.name, pointer)
   if (secret === null) return null
   const at = `${pointer}/key`
-  if (!hasValue(secret, ref.key)) {
+  if (!hasValue(secret.values, ref.key)) {
     compiler.report(from, 'RefNotFound', at, `Secret ${secret.name} has no value for ${ref.key}`)
     return null
   }
