@@ -5,7 +5,6 @@ import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
 import { webhookAttempt, webhookEntry, webhookTestJob } from '../../domain/webhooks/jobs.ts'
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
-import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Inventory } from '../resources/inventory.ts'
@@ -66,7 +65,24 @@ export function replayLost({ scope, inventory, noteActivity, queue }: WebhookSen
       ...(message === undefined ? {} : { message_id: message }),
     })
     const catalogNumber = queue.catalogNumber()
-    const jobs = rows.map((row) => replayedJob(call, { webhook: webhookId(webhook), catalogNumber }, row))
+    const { id: organization, logRetentionDays } = call.scope.organization
+    // Each counts as an attempt of its own, so that what follows has numbers after it.
+    const jobs = rows.map((row): WebhookJob => ({
+      v: 1,
+      messageId: row.message_id,
+      organization,
+      website: row.event_website,
+      webhook: webhookId(webhook),
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- it keeps the type that it was first sent with
+      type: row.event_type as WebhookJob['type'],
+      body: row.posted,
+      happenedAtMs: row.happened_at_ms,
+      deadlineAtMs: call.nowMs + LIMITS.webhookTryMs,
+      attempts: row.attempts + 1,
+      dueAtMs: call.nowMs,
+      catalogNumber,
+      logRetentionDays,
+    }))
     if (jobs.length > 0) {
       await queue.eventLog.append('webhooks', jobs.map(webhookEntry))
       const records = jobs.map((job) => waitingAttempt(job, call.nowMs))
@@ -76,31 +92,6 @@ export function replayLost({ scope, inventory, noteActivity, queue }: WebhookSen
     }
     return answer({ replayed: jobs.length, mayHaveMore: rows.length >= MOST_LOST })
   })
-}
-
-/** It counts as an attempt of its own, so that what follows has numbers after it. */
-function replayedJob(
-  call: OrganizationCall,
-  { webhook, catalogNumber }: { readonly webhook: string; readonly catalogNumber: number },
-  row: LostEventRow,
-): WebhookJob {
-  const { organization } = call.scope
-  return {
-    v: 1,
-    messageId: row.message_id,
-    organization: organization.id,
-    website: row.event_website,
-    webhook,
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- it keeps the type that it was first sent with
-    type: row.event_type as WebhookJob['type'],
-    body: row.posted,
-    happenedAtMs: row.happened_at_ms,
-    deadlineAtMs: call.nowMs + LIMITS.webhookTryMs,
-    attempts: row.attempts + 1,
-    dueAtMs: call.nowMs,
-    catalogNumber,
-    logRetentionDays: organization.logRetentionDays,
-  }
 }
 
 /** Nothing was sent yet. */

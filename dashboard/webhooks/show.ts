@@ -3,7 +3,7 @@
 import { shapeOf, orAbsent, isText, listOf, isFlag, orNull } from '../../domain/guards.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { LostEventRow, WebhookAttemptRow, WebhookStateRow } from '../../ports/facts/pages/webhooks.ts'
+import type { WebhookAttemptRow, WebhookStateRow } from '../../ports/facts/pages/webhooks.ts'
 import { MOST_LOST } from '../api/webhooks.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
@@ -66,7 +66,14 @@ function webhookLine(webhook: ListedObject, row: WebhookStateRow | undefined) {
     paused,
     previousSecretUntil,
     state: webhookState(paused, row),
-    ...(row === undefined ? NOTHING_TRIED : triedLately(row)),
+    ...(row === undefined
+      ? NOTHING_TRIED
+      : {
+          lastDay: { delivered: row.delivered, waiting: row.waiting, lost: row.lost },
+          lastAttemptAt: row.last_attempt_at_ms,
+          lastDeliveredAt: deliveredAt(row.last_delivered_at_ms),
+          lastError: row.last_error,
+        }),
   }
 }
 
@@ -77,11 +84,9 @@ const NOTHING_TRIED = {
   lastError: '',
 }
 
-function triedLately(row: WebhookStateRow) {
-  const { delivered, waiting, lost, last_attempt_at_ms: lastAttemptAt, last_delivered_at_ms: deliveredAtMs } = row
-  // If nothing was taken the engine gives the beginning of its time.
-  const lastDeliveredAt = deliveredAtMs < HOUR_MS ? null : deliveredAtMs
-  return { lastDay: { delivered, waiting, lost }, lastAttemptAt, lastDeliveredAt, lastError: row.last_error }
+/** If nothing was taken the engine gives the beginning of its time. */
+function deliveredAt(lastDeliveredAtMs: number): number | null {
+  return lastDeliveredAtMs < HOUR_MS ? null : lastDeliveredAtMs
 }
 
 function webhookState(
@@ -139,13 +144,17 @@ export function listLost({ scope, inventory }: WebhookReadParts) {
     if ('code' in webhook) return webhook
     const since = messagesSince(call.nowMs - LOST_KEPT_MS)
     const rows = await reads.run('lostEvents', { webhook: webhookId(webhook), since_id: since, limit: MOST_LOST })
-    return answer({ lost: rows.map(lostLine), mayHaveMore: rows.length >= MOST_LOST })
+    const lost = rows.map(({ message_id: message, event_type: type, event_website: website, attempts, ...row }) => ({
+      message,
+      type,
+      website,
+      happenedAt: row.happened_at_ms,
+      endedAt: row.ended_at_ms,
+      attempts,
+      state: row.last_state,
+      status: row.last_status,
+      error: row.last_error,
+    }))
+    return answer({ lost, mayHaveMore: rows.length >= MOST_LOST })
   })
-}
-
-function lostLine(row: LostEventRow) {
-  const { message_id: message, event_type: type, event_website: website, attempts } = row
-  const times = { happenedAt: row.happened_at_ms, endedAt: row.ended_at_ms }
-  const last = { state: row.last_state, status: row.last_status, error: row.last_error }
-  return { message, type, website, ...times, attempts, ...last }
 }

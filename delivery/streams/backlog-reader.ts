@@ -8,7 +8,6 @@ import type { LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import {
   LANE_WINDOW,
-  type BacklogRow,
   type DoneParams,
   type OpenLaneRow,
   type OpenRow,
@@ -99,7 +98,7 @@ export async function readBetween(
   if (borders.length === 0) return []
   const params = { organization, per_lane: perLane, ...borderParams(borders) }
   const rows = await facts.run('backlogBetween', params)
-  return rows.map(backlogRecord)
+  return rows.map((row) => ({ ...openRecord(row), id: row.id }))
 }
 
 /** The number of a stream's records between borders. */
@@ -140,8 +139,4 @@ export function borderParams(borders: readonly Border[]): BorderParams {
 function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedAtMs, ...row }: OpenRow): OpenRecord {
   const { lane, website, kind, status, bytes } = row
   return { lane, offset, atMs, appendedAtMs, website, kind, status, bytes }
-}
-
-function backlogRecord({ id, ...row }: BacklogRow): BacklogRecord {
-  return { ...openRecord(row), id }
 }
