@@ -139,18 +139,21 @@ export async function openCatalogFolder(
   const parse = rememberingParser(options.env, content.parse)
   const memory = emptyCompileMemory()
   const numbers = catalogNumbers(options)
-  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), { ...check, nowMs: nowMs(), memory })
-  let compilation = compile(initial)
+  const compile = (files: readonly ManifestFile[]): FolderView => {
+    const parsed = parse(files)
+    return { objects: parsed.objects, compilation: compileParsed(parsed, { ...check, nowMs: nowMs(), memory }) }
+  }
+  let latest = compile(initial)
+  let { compilation } = latest
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let current = withNumber(compilation.catalog, numbers.next())
   let problems = compilation.problems
   let isInForce = true
   let inForce = initial
-  let latest: FolderView = { objects: parse(initial).objects, compilation }
   const listeners = new Set<(change: CatalogChange) => void>()
   logOutcome(logger, { ...compilation, catalog: current, isAccepted: true })
 
-  const accept = (next: FolderCompilation, files: readonly ManifestFile[]): boolean => {
+  const accept = ({ compilation: next }: FolderView, files: readonly ManifestFile[]): boolean => {
     if (!next.isAccepted) return false
     compilation = next
     inForce = files
@@ -166,8 +169,8 @@ export async function openCatalogFolder(
     const previous = current
     const next = state.kind === 'files' ? compile(state.files) : null
     isInForce = state.kind === 'files' && next !== null && accept(next, state.files)
-    if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
-    problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
+    if (next !== null) latest = next
+    problems = next?.compilation.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: current, previous, problems, isAccepted: isInForce }
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
