@@ -88,7 +88,7 @@ export function overview(): string {
 function commandHelp(command: string, row: CommandRow): string {
   const options = [
     ...Object.entries(row.flags).map(([name, flag]) => ({ name, ...flag })),
-    ...row.settings.map((name) => settingHelp(rowOf(name))),
+    ...row.settings.map(settingHelp),
     { name: '--check', placeholder: null, doc: 'Print the settings, secrets masked, and exit.' },
     { name: '--version', placeholder: null, doc: 'Print the version and exit.' },
     { name: '--help', placeholder: null, doc: 'Print this help and exit.' },
@@ -286,7 +286,8 @@ function problemsOutcome(problems: readonly SettingProblem[]): ProblemsOutcome {
   return { kind: 'problems', problems, text: ['These settings are wrong:', ...lines, ''].join('\n') }
 }
 
-function settingHelp(row: SettingRow<unknown>): { name: string; placeholder: string; doc: string } {
+function settingHelp(setting: SettingName): { name: string; placeholder: string; doc: string } {
+  const row = rowOf(setting)
   const fallback = row.fallbackDoc ?? (typeof row.fallback === 'string' ? row.fallback : 'none')
   const name = row.option ?? row.env
   const variable = row.option === null ? '' : `${row.env}; `
