@@ -47,13 +47,13 @@ const REFUSAL_CHECK = /^ +if .*(?:WHENCE_DISABLED|\/etc\/whence\/disabled)/
 export function renderHookBody(source: string, brand: string): string {
   if (brand === FIRST_BRAND) return source
   const lines = source.split('\n').flatMap((line) => {
-    const kept = line.split(EVERY_BRANDS_REFUSAL).map((part) => (isRefusal(part) ? part : inBrand(part, brand)))
+    const kept = line.split(EVERY_BRANDS_REFUSAL).map((part) => (isOptOut(part) ? part : inBrand(part, brand)))
     return REFUSAL_CHECK.test(line) ? [kept.join(''), inBrand(line, brand)] : [kept.join('')]
   })
   return lines.join('\n')
 }
 
-function isRefusal(text: string): boolean {
+function isOptOut(text: string): boolean {
   return EVERY_BRANDS_REFUSAL.test(text)
 }
 

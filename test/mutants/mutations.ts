@@ -424,7 +424,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one file refuses the hooks of every brand',
     file: 'domain/collection/hook-script.ts',
-    old: 'isRefusal(part) ? part : inBrand(part, brand)',
+    old: 'isOptOut(part) ? part : inBrand(part, brand)',
     new: 'inBrand(part, brand)',
     suites: ['test/hook/script.test.ts', 'test/hook/privacy.test.ts'],
   },
