@@ -13,6 +13,7 @@ import { expect } from 'chai'
 import { until } from '../../fixtures/until.ts'
 import { NOT_BUILT, PUBLIC_LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { createApp } from '../../api/app.ts'
+import { version } from '../../bin/wiring/version.ts'
 import { manifestsWith, startApi, type Api } from './support/api.ts'
 import { bareCatalog, bareDeps } from './support/bare-api.ts'
 
@@ -252,7 +253,7 @@ describe('public files', () => {
   describe('GET /health', () => {
     it('says what is delivered and whether each part is healthy', async () => {
       const { body, headers } = await api.get('/health')
-      expect(body).to.deep.include({ ok: true, ga_mode: 'live', delivery: 'live', version: 'test' })
+      expect(body).to.deep.include({ ok: true, ga_mode: 'live', delivery: 'live', version: version() })
       expect(body['event_log']).to.deep.include({ isAccepting: true })
       expect(body['catalog']).to.deep.include({ isComplete: true })
       expect(headers.get('cache-control')).to.equal('no-store')
