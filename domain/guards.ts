@@ -32,7 +32,7 @@ export function orAbsent<T>(isRight: Guard<T>): Guard<T | undefined> {
 }
 
 /** Whether a value is one of these. */
-export function oneOf<const T>(values: readonly T[]): Guard<T> {
+export function isOneOf<const T>(values: readonly T[]): Guard<T> {
   return (value): value is T => values.some((each) => each === value)
 }
 

@@ -1,7 +1,7 @@
 /** Decides whether an organisation's plan allows one more of something. */
 
 import { keysOf } from './typed-keys.ts'
-import { shapeOf, oneOf, isNumber } from './guards.ts'
+import { shapeOf, isOneOf, isNumber } from './guards.ts'
 import { refuse, type Refusal } from './errors.ts'
 import { PLAN_LIMITS, SECRET_LIMITS } from './limits.ts'
 import { type Plan, PLANS } from './model.ts'
@@ -29,10 +29,10 @@ export interface PlanUse {
 }
 
 export const isPlanUse = shapeOf<PlanUse>({
-  limit: oneOf(keysOf(PLAN_COUNTS)),
+  limit: isOneOf(keysOf(PLAN_COUNTS)),
   used: isNumber,
   allowed: isNumber,
-  plan: oneOf(PLANS),
+  plan: isOneOf(PLANS),
 })
 
 /** The contract's two codes for creation beyond a plan's limit; `message` is what the plan allows. */

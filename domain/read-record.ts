@@ -7,7 +7,7 @@
  * version; and a release must read a version before another one writes it.
  */
 
-import { isWhole } from './guards.ts'
+import { isNumber, isText, isWhole } from './guards.ts'
 import { PROVIDER_IDS } from './providers/index.ts'
 import {
   parseRecord,
@@ -96,17 +96,15 @@ function isNewerVersion(version: unknown): version is number {
 
 type Check = (value: unknown) => boolean
 
-const isAnyText: Check = (value) => typeof value === 'string'
-const isNumber: Check = (value) => Number.isFinite(value)
 const isVisitId: Check = (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
 const isProvider: Check = (value) => PROVIDER_IDS.some((provider) => provider === value)
-const orNull =
+const nullOr =
   (check: Check): Check =>
   (value) =>
     value === null || check(value)
-const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isAnyText(memberOf(value, 'destination'))
+const isPlan: Check = (value) => isProvider(memberOf(value, 'provider')) && isText(memberOf(value, 'destination'))
 const isListOfCandidates: Check = (value) =>
-  value === undefined || (Array.isArray(value) && value.every((each) => isAnyText(memberOf(each, 'visitId'))))
+  value === undefined || (Array.isArray(value) && value.every((each) => isText(memberOf(each, 'visitId'))))
 const isListOfPlans: Check = (value) => Array.isArray(value) && value.every(isPlan)
 
 interface KnownField {
@@ -119,35 +117,35 @@ function shape(members: Readonly<Record<string, Check>>, under: readonly string[
 }
 
 const ACTIVATION = {
-  organization: isAnyText,
-  website: isAnyText,
+  organization: isText,
+  website: isText,
   visitId: isVisitId,
   issuedAtMs: isNumber,
   activatedAtMs: isNumber,
-  revokedVisitId: orNull(isVisitId),
-  revokedIssuedAtMs: orNull(isNumber),
+  revokedVisitId: nullOr(isVisitId),
+  revokedIssuedAtMs: nullOr(isNumber),
 }
 const INSTALL = {
   request: isObject,
   retentionDays: isNumber,
-  'install.organization': isAnyText,
-  'install.website': isAnyText,
-  'install.eventId': isAnyText,
-  'install.installationId': isAnyText,
-  'install.eventType': isAnyText,
+  'install.organization': isText,
+  'install.website': isText,
+  'install.eventId': isText,
+  'install.installationId': isText,
+  'install.eventType': isText,
   'install.receivedAtMs': isNumber,
-  'install.visitId': orNull(isAnyText),
+  'install.visitId': nullOr(isText),
   'install.deliveries': isListOfPlans,
   'install.openCandidates': isListOfCandidates,
 }
 const JOB = {
-  jobId: isAnyText,
-  website: isAnyText,
-  organization: isAnyText,
-  destination: isAnyText,
+  jobId: isText,
+  website: isText,
+  organization: isText,
+  destination: isText,
   provider: isProvider,
-  'install.eventId': isAnyText,
-  'install.eventType': isAnyText,
+  'install.eventId': isText,
+  'install.eventType': isText,
   'install.receivedAtMs': isNumber,
   // The fields of a request are checked when it is built: if that fails, the job ends as a visible dead letter.
   visit: isObject,
@@ -159,47 +157,47 @@ const JOB = {
 
 /** The fields that readers use without checking: a record that lacks one would fail a whole batch. */
 const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
-  fact: shape({ kind: isAnyText }),
+  fact: shape({ kind: isText }),
   visit: shape({
-    'visit.organization': isAnyText,
-    'visit.website': isAnyText,
+    'visit.organization': isText,
+    'visit.website': isText,
     'visit.visitId': isVisitId,
     'visit.issuedAtMs': isNumber,
-    'visit.previousVisitId': orNull(isVisitId),
+    'visit.previousVisitId': nullOr(isVisitId),
   }),
   activation: shape(ACTIVATION),
   install: shape(INSTALL),
   decision: shape({
-    organization: isAnyText,
-    website: isAnyText,
-    eventId: isAnyText,
-    installationId: isAnyText,
+    organization: isText,
+    website: isText,
+    eventId: isText,
+    installationId: isText,
     receivedAtMs: isNumber,
-    visitId: orNull(isAnyText),
-    visitIssuedAtMs: orNull(isNumber),
+    visitId: nullOr(isText),
+    visitIssuedAtMs: nullOr(isNumber),
     answer: isObject,
   }),
-  delivery: shape({ jobId: isAnyText, provider: isAnyText, attempts: isNumber }),
-  activity: shape({ organization: isAnyText, website: isAnyText, subject: isAnyText, type: isAnyText, atMs: isNumber }),
+  delivery: shape({ jobId: isText, provider: isText, attempts: isNumber }),
+  activity: shape({ organization: isText, website: isText, subject: isText, type: isText, atMs: isNumber }),
   job: shape(JOB),
   parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
   waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],
-  deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isAnyText, failedAtMs: isNumber })],
+  deadLetter: [...shape(JOB, ['job']), ...shape({ reason: isText, failedAtMs: isNumber })],
   mailJob: shape({
-    mailId: isAnyText,
-    'letter.kind': isAnyText,
+    mailId: isText,
+    'letter.kind': isText,
     createdAtMs: isNumber,
     deadlineAtMs: isNumber,
     tries: isNumber,
     dueAtMs: isNumber,
   }),
   webhookJob: shape({
-    messageId: isAnyText,
-    organization: isAnyText,
-    website: isAnyText,
-    webhook: isAnyText,
-    type: isAnyText,
-    body: isAnyText,
+    messageId: isText,
+    organization: isText,
+    website: isText,
+    webhook: isText,
+    type: isText,
+    body: isText,
     happenedAtMs: isNumber,
     deadlineAtMs: isNumber,
     attempts: isNumber,

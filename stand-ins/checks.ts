@@ -16,7 +16,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function isText(value: unknown): value is string {
+export function isFilledText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 

@@ -6,7 +6,7 @@
  * devguides/limits, devguides/diagnostics, devguides/concepts/understand-errors (November 2026).
  */
 
-import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isFilledText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 
@@ -119,7 +119,7 @@ function judgeStatus(
 function operatingAccountOf(request: SimulatedRequest): string {
   const account = jsonList(parsed(request.body)?.['destinations'])[0]?.['operatingAccount']
   const id = isJson(account) ? account['accountId'] : ''
-  return isText(id) ? id : ''
+  return isFilledText(id) ? id : ''
 }
 
 function jsonList(value: unknown): readonly Json[] {
@@ -129,27 +129,30 @@ function jsonList(value: unknown): readonly Json[] {
 function checkDestination(destination: Json, path: string, findings: Findings): void {
   findings.onlyKnown(destination, DESTINATION_FIELDS, path)
   const id = destination['productDestinationId']
-  findings.expect(isText(id) && /^[0-9]+$/.test(id), `${path}productDestinationId: INVALID_CONVERSION_ACTION_ID`)
+  findings.expect(isFilledText(id) && /^[0-9]+$/.test(id), `${path}productDestinationId: INVALID_CONVERSION_ACTION_ID`)
   findings.expect(destination['operatingAccount'] !== undefined, `${path}operatingAccount is required`)
   for (const name of ['operatingAccount', 'loginAccount', 'linkedAccount']) {
     const account = destination[name]
     if (account === undefined) continue
     const isWhole = isJson(account) && account['accountType'] === 'GOOGLE_ADS'
     const accountId = isJson(account) ? account['accountId'] : ''
-    findings.expect(isWhole && isText(accountId) && /^[0-9]+$/.test(accountId), `${path}${name} must be digits only`)
+    findings.expect(
+      isWhole && isFilledText(accountId) && /^[0-9]+$/.test(accountId),
+      `${path}${name} must be digits only`,
+    )
   }
 }
 
 function checkGoogleAdsEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
   findings.onlyKnown(event, EVENT_FIELDS, path)
   const time = event['eventTimestamp']
-  const isTime = isText(time) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
+  const isTime = isFilledText(time) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
   findings.expect(isTime, `${path}eventTimestamp: EVENT_TIME_INVALID`)
   if (isTime) findings.expect(Date.parse(time) <= nowMs + 60_000, `${path}eventTimestamp lies in the future`)
   findings.expect(event['eventSource'] !== undefined, `${path}eventSource: REQUIRED_FIELD_MISSING`)
   findings.oneOf(event['eventSource'], SOURCES, `${path}eventSource`)
   const id = event['transactionId']
-  findings.expect(id === undefined || isText(id), `${path}transactionId must be a text`)
+  findings.expect(id === undefined || isFilledText(id), `${path}transactionId must be a text`)
   checkConsent(event['consent'], `${path}consent.`, findings)
   checkIdentifiers(event['adIdentifiers'], `${path}adIdentifiers.`, findings)
 }
@@ -166,9 +169,10 @@ function checkIdentifiers(identifiers: unknown, path: string, findings: Findings
   findings.onlyKnown(identifiers, IDENTIFIERS, path)
   const clicks = ['gclid', 'gbraid', 'wbraid'].filter((name) => identifiers[name] !== undefined)
   findings.expect(clicks.length === 1, `${path} one of gclid, gbraid and wbraid`)
-  for (const [field, value] of Object.entries(identifiers)) findings.expect(isText(value), `${path}${field} is empty`)
+  for (const [field, value] of Object.entries(identifiers))
+    findings.expect(isFilledText(value), `${path}${field} is empty`)
   const attributes = identifiers['sessionAttributes']
-  const isBase64 = attributes === undefined || (isText(attributes) && /^[A-Za-z0-9+/_-]+=*$/.test(attributes))
+  const isBase64 = attributes === undefined || (isFilledText(attributes) && /^[A-Za-z0-9+/_-]+=*$/.test(attributes))
   findings.expect(isBase64, `${path}sessionAttributes is no base64`)
 }
 

@@ -7,7 +7,7 @@
 
 import { verify } from 'node:crypto'
 
-import { isText, parsed, type Json } from './checks.ts'
+import { isFilledText, parsed, type Json } from './checks.ts'
 import { startStandIn } from './server.ts'
 import type { Judgement, SimulatedRequest, StandInServer, StandInOptions } from './server.ts'
 
@@ -76,7 +76,7 @@ function judgeAssertion(
   const [head, body, signature] = assertionParts(form.get('assertion') ?? '')
   const claims = parsed(decodePart(body)) ?? {}
   const issuer = claims['iss']
-  const key = isText(issuer) ? issuer : ''
+  const key = isFilledText(issuer) ? issuer : ''
   if (account === undefined || key !== account.email) return oauthRefusal(key, 'invalid_grant', 'account not found')
   const isSigned = hasSigned(account.publicKeyPem, [head, body, signature])
   if (!isSigned || parsed(decodePart(head))?.['alg'] !== 'RS256')

@@ -7,7 +7,7 @@
  */
 
 import { isList } from '../domain/guards.ts'
-import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isFilledText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
@@ -72,7 +72,7 @@ export function checkMetaRequest(body: string, nowMs: number): readonly string[]
 function tokenOf({ headers, url, body }: SimulatedRequest): string {
   const bearer = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1]
   const inBody = parsed(body)?.['access_token']
-  return bearer ?? url.searchParams.get('access_token') ?? (isText(inBody) ? inBody : '')
+  return bearer ?? url.searchParams.get('access_token') ?? (isFilledText(inBody) ? inBody : '')
 }
 
 function eventsOf({ body }: { readonly body: string }): readonly unknown[] {
@@ -101,8 +101,8 @@ function checkEvents(request: { readonly body: string; readonly nowMs: number })
 
 function checkMetaEvent(event: Json, path: string, nowMs: number, findings: Findings): number | null {
   findings.onlyKnown(event, EVENT_FIELDS, path)
-  findings.expect(isText(event['event_name']), `${path}event_name is required`)
-  findings.expect(event['event_id'] === undefined || isText(event['event_id']), `${path}event_id must be a text`)
+  findings.expect(isFilledText(event['event_name']), `${path}event_name is required`)
+  findings.expect(event['event_id'] === undefined || isFilledText(event['event_id']), `${path}event_id must be a text`)
   findings.expect(event['action_source'] !== undefined, `${path}action_source is required`)
   findings.oneOf(event['action_source'], ACTION_SOURCES, `${path}action_source`)
   checkDataProcessing(event, path, findings)
@@ -111,7 +111,7 @@ function checkMetaEvent(event: Json, path: string, nowMs: number, findings: Find
   if (!isJson(user)) findings.all.push(`${path}user_data is required`)
   const isMalformed = isJson(user) && !checkUser(user, path, nowMs, findings)
   if (event['action_source'] === 'website') {
-    const isWhole = isText(event['event_source_url']) && isJson(user) && isText(user['client_user_agent'])
+    const isWhole = isFilledText(event['event_source_url']) && isJson(user) && isFilledText(user['client_user_agent'])
     findings.expect(isWhole, `${path}website events need event_source_url and client_user_agent`)
   }
   if (isOld) return 2_804_003
@@ -128,12 +128,12 @@ function checkMetaTime(value: unknown, path: string, nowMs: number, findings: Fi
 
 function checkUser(user: Json, path: string, nowMs: number, findings: Findings): boolean {
   findings.onlyKnown(user, USER_FIELDS, `${path}user_data.`)
-  findings.expect(Object.values(user).some(isText), `${path}user_data holds nothing to match by`)
+  findings.expect(Object.values(user).some(isFilledText), `${path}user_data holds nothing to match by`)
   const fbc = user['fbc']
   const fbp = user['fbp']
-  const createdMs = Number(/^fb\.\d+\.(\d{13})\.[^\s.][^\s]*$/.exec(isText(fbc) ? fbc : '')?.[1])
+  const createdMs = Number(/^fb\.\d+\.(\d{13})\.[^\s.][^\s]*$/.exec(isFilledText(fbc) ? fbc : '')?.[1])
   const isFbc = fbc === undefined || (nowMs - createdMs <= 90 * DAY_S * 1_000 && createdMs <= nowMs + 60_000)
-  const isFbp = fbp === undefined || /^fb\.\d+\.\d+\.\d+(\.[^\s.]+)?$/.test(isText(fbp) ? fbp : '')
+  const isFbp = fbp === undefined || /^fb\.\d+\.\d+\.\d+(\.[^\s.]+)?$/.test(isFilledText(fbp) ? fbp : '')
   const isFbcRight = findings.expect(isFbc, `${path}user_data.fbc is malformed, older than 90 days or from the future`)
   return findings.expect(isFbp, `${path}user_data.fbp is malformed`) && isFbcRight
 }

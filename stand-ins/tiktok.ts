@@ -6,7 +6,7 @@
  * rudderlabs/rudder-transformer, stape-io/tiktok-tag (November 2026).
  */
 
-import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isFilledText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
@@ -25,7 +25,7 @@ export function startTiktokStandIn(options: GuardedOptions): Promise<StandInServ
   return startStandIn(options, (request) => {
     if (request.method !== 'POST' || request.url.pathname !== '/open_api/v1.3/event/track/') return null
     const source = parsed(request.body)?.['event_source_id']
-    const key = isText(source) ? source : ''
+    const key = isFilledText(source) ? source : ''
     const token = request.headers['access-token'] ?? ''
     if (!guard.isToken(token, key)) return tiktokAnswer(key, 40_105, 'Access token is incorrect or has been revoked')
     if (!guard.isOpen(key)) return tiktokAnswer(key, 40_001, 'No permission to operate this pixel')
@@ -46,7 +46,7 @@ export function checkTiktokRequest(body: string, nowMs: number): readonly string
   findings.onlyKnown(top, TOP_FIELDS, '')
   findings.expect(top['event_source'] !== undefined, 'event_source is required')
   findings.oneOf(top['event_source'], ['web', 'app', 'offline', 'crm'], 'event_source')
-  findings.expect(isText(top['event_source_id']), 'event_source_id is required')
+  findings.expect(isFilledText(top['event_source_id']), 'event_source_id is required')
   const events: unknown = top['data']
   if (!Array.isArray(events) || events.length < 1 || events.length > MAX_EVENTS) {
     return [...findings.all, 'data must hold 1 to 1000 events']
@@ -60,9 +60,9 @@ export function checkTiktokRequest(body: string, nowMs: number): readonly string
 
 function checkTiktokEvent(event: Json, path: string, nowMs: number, findings: Findings): void {
   findings.onlyKnown(event, EVENT_FIELDS, path)
-  findings.expect(isText(event['event']), `${path}event is required`)
+  findings.expect(isFilledText(event['event']), `${path}event is required`)
   const id = event['event_id']
-  findings.expect(id === undefined || isText(id), `${path}event_id is not a valid string`)
+  findings.expect(id === undefined || isFilledText(id), `${path}event_id is not a valid string`)
   const atS = event['event_time']
   const isTime = typeof atS === 'number' && Number.isInteger(atS)
   findings.expect(isTime, `${path}event_time must be whole seconds`)
@@ -74,7 +74,7 @@ function checkTiktokEvent(event: Json, path: string, nowMs: number, findings: Fi
   const limited = event['limited_data_use']
   findings.expect(limited === undefined || typeof limited === 'boolean', `${path}limited_data_use must be a boolean`)
   const page = event['page']
-  findings.expect(page === undefined || (isJson(page) && isText(page['url'])), `${path}page.url is empty`)
+  findings.expect(page === undefined || (isJson(page) && isFilledText(page['url'])), `${path}page.url is empty`)
   checkTiktokUser(event['user'], `${path}user`, findings)
 }
 
@@ -82,7 +82,7 @@ function checkTiktokUser(user: unknown, path: string, findings: Findings): void 
   if (!isJson(user)) return void findings.expect(false, `${path} is required`)
   findings.onlyKnown(user, USER_FIELDS, `${path}.`)
   findings.expect(Object.keys(user).length > 0, `${path} holds nothing to match by`)
-  for (const [field, value] of Object.entries(user)) findings.expect(isText(value), `${path}.${field} is empty`)
+  for (const [field, value] of Object.entries(user)) findings.expect(isFilledText(value), `${path}.${field} is empty`)
 }
 
 function tiktokAnswer(key: string, code: number, message: string, messages: readonly string[] = []): Judgement {

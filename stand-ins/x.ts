@@ -6,7 +6,7 @@
  */
 
 import { isList } from '../domain/guards.ts'
-import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
+import { Findings, isJson, isFilledText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
 
@@ -37,7 +37,7 @@ export function startXStandIn(options: XStandInOptions): Promise<StandInServer> 
     if (messages.length > 0) return xRefusal(key, 400, 'INVALID_PARAMETER', messages)
     const conversions = conversionsOf(request.body)
     const isKnown = conversions.every(
-      (each) => isJson(each) && (options.isEvent?.(isText(each['event_id']) ? each['event_id'] : '') ?? true),
+      (each) => isJson(each) && (options.isEvent?.(isFilledText(each['event_id']) ? each['event_id'] : '') ?? true),
     )
     if (!isKnown) return xRefusal(key, 404, 'NOT_FOUND')
     const data = { conversions_processed: conversions.length, debug_id: 'd1' }
@@ -71,14 +71,14 @@ function conversionsOf(body: string): readonly unknown[] {
 function checkConversion(conversion: Json, path: string, nowMs: number, findings: Findings): void {
   findings.onlyKnown(conversion, FIELDS, path)
   const time = conversion['conversion_time']
-  const isTime = isText(time) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:?\d\d)$/.test(time)
+  const isTime = isFilledText(time) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:?\d\d)$/.test(time)
   findings.expect(isTime, `${path}conversion_time must have milliseconds and a zone`)
   if (isTime) findings.expect(Date.parse(time) <= nowMs + 60_000, `${path}conversion_time lies in the future`)
   const eventId = conversion['event_id']
-  const isEvent = isText(eventId) && /^([a-z0-9]+|tw-[a-z0-9]+-[a-z0-9]+)$/.test(eventId)
+  const isEvent = isFilledText(eventId) && /^([a-z0-9]+|tw-[a-z0-9]+-[a-z0-9]+)$/.test(eventId)
   findings.expect(isEvent, `${path}event_id is not a single event tag`)
   const id = conversion['conversion_id']
-  findings.expect(id === undefined || isText(id), `${path}conversion_id must be a text`)
+  findings.expect(id === undefined || isFilledText(id), `${path}conversion_id must be a text`)
   const items = conversion['number_items']
   findings.expect(items === undefined || (Number.isInteger(items) && Number(items) > 0), `${path}number_items`)
   checkXIdentifiers(conversion['identifiers'], `${path}identifiers`, findings)
@@ -94,7 +94,7 @@ function checkXIdentifiers(identifiers: unknown, path: string, findings: Finding
       continue
     }
     findings.onlyKnown(identifier, IDENTIFIERS, `${path}.`)
-    findings.expect(Object.values(identifier).every(isText), `${path}: an empty identifier`)
+    findings.expect(Object.values(identifier).every(isFilledText), `${path}: an empty identifier`)
     checkHashes(identifier, path, findings)
   }
   const hasCompany = identifiers.some((each) => isJson(each) && ('twclid' in each || 'hashed_email' in each))
@@ -105,7 +105,7 @@ function checkXIdentifiers(identifiers: unknown, path: string, findings: Finding
 function checkHashes(identifier: Json, path: string, findings: Findings): void {
   for (const field of ['hashed_email', 'hashed_phone_number']) {
     const value = identifier[field]
-    const isHash = value === undefined || /^[0-9a-f]{64}$/.test(isText(value) ? value : '')
+    const isHash = value === undefined || /^[0-9a-f]{64}$/.test(isFilledText(value) ? value : '')
     findings.expect(isHash, `${path}.${field} is no SHA-256`)
   }
 }

@@ -18,11 +18,11 @@ const RECORDED = Type.Optional(
 )
 const MODE = oneOf(['live', 'validate', 'none'])
 /** Values by names that nobody can know in advance. */
-function mapOf<Schema extends TSchema>(values: Schema) {
+function mapSchema<Schema extends TSchema>(values: Schema) {
   return { ...Type.Unsafe<Record<string, Shape<Schema>>>({}), type: 'object', additionalProperties: values }
 }
 
-const FLAGS = mapOf(Type.Boolean())
+const FLAGS = mapSchema(Type.Boolean())
 const DIGEST = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 const MARKER = Type.Object({
@@ -98,7 +98,7 @@ export const COMPONENTS = {
     plans: ofPlans({ type: 'object' }),
     // In the operator's own words: a number, a text, an object, or null.
     prices: ofPlans({}),
-    rates: mapOf(RATE),
+    rates: mapSchema(RATE),
     service: Type.Unsafe<object>({ type: 'object' }),
     notBuilt: Type.Object({ service: Type.Array(TEXT), rates: Type.Array(TEXT) }),
   }),

@@ -31,7 +31,7 @@ export function documentOf(
 }
 
 /** Styles that the component library makes at run time carry the nonce; `default` is the pages' own Trusted Types policy. */
-export function policyOf(nonce: string): string {
+export function contentPolicy(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { PAGE_HEADERS, readPath, sendPage } from './answer.ts'
 import type { Asset, PagesBundle } from './assets.ts'
-import { documentOf, policyOf } from './document.ts'
+import { documentOf, contentPolicy } from './document.ts'
 
 const REFERRER = { 'Referrer-Policy': 'same-origin' } as const
 
@@ -31,7 +31,7 @@ export function pagesServer({
     if (path === '/' || path.startsWith('/app/')) {
       const nonce = newNonce()
       const head = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
-      const own = { 'Content-Security-Policy': policyOf(nonce), 'Permissions-Policy': NO_DEVICES }
+      const own = { 'Content-Security-Policy': contentPolicy(nonce), 'Permissions-Policy': NO_DEVICES }
       sendPage(req, res, { ...REFERRER, ...head, ...own }, documentOf(bundle, { nonce, brand }))
       return true
     }

@@ -44,7 +44,7 @@ async function promote(member: Member, { inventory, writer }: Roster): Promise<s
   const object = { ...address, spec: { ...kept, role: 'Owner' } }
   const [problem] = inventory.judge(object).refusals
   if (problem !== undefined) return problem.message
-  return reasonOf(await writer.replace(object, stored.version, { isRepair: true }))
+  return refusalReason(await writer.replace(object, stored.version, { isRepair: true }))
 }
 
 async function addOwner(
@@ -59,12 +59,12 @@ async function addOwner(
   const object = { kind: 'Member', namespace, name: memberName(id, identity, hash), spec }
   const [problem] = inventory.judge(object).refusals
   if (problem !== undefined) return problem.message
-  return reasonOf(await writer.create(object, { isRepair: true }))
+  return refusalReason(await writer.create(object, { isRepair: true }))
 }
 
 const CHANGED = 'the member was changed meanwhile: try again'
 
-function reasonOf(outcome: WriteOutcome): string | null {
+function refusalReason(outcome: WriteOutcome): string | null {
   switch (outcome.kind) {
     case 'written':
     case 'fits':

@@ -8,7 +8,7 @@ import { every, type Repetition } from '../../common/every.ts'
 import { open, readFile, rename } from 'node:fs/promises'
 
 import { readRecord } from '../../domain/read-record.ts'
-import { shapeOf, oneOf, mapOf, isText, listOf, parsedAs } from '../../domain/guards.ts'
+import { shapeOf, isOneOf, mapOf, isText, listOf, parsedAs } from '../../domain/guards.ts'
 import { textOf, isObject } from '../../domain/strict-json.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { oncePerObject } from '../../domain/once-per-object.ts'
@@ -220,7 +220,7 @@ function folderEntry({ text, ...object }: FolderChange, parts: FolderAuditParts)
 }
 
 const isMemory = shapeOf<Memory>({
-  v: oneOf([1]),
+  v: isOneOf([1]),
   objects: mapOf(shapeOf<RecordedObject>({ owner: isText, fields: mapOf(isText) })),
   due: listOf(isActivity),
 })

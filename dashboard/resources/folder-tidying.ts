@@ -54,7 +54,7 @@ function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingPa
   const unused = createUnusedSecrets()
   return async () => {
     // An object that cannot be read may refer to a Secret.
-    if (!isWhole(catalog)) {
+    if (!isWholeFolder(catalog)) {
       unused.startOver()
       return 0
     }
@@ -62,7 +62,7 @@ function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingPa
     let deleted = 0
     const due = unused.due(made, referred, nowMs())
     // What was written a moment ago may refer to one of them.
-    if (due.length > 0 && !((await catalog.refresh()) && isWhole(catalog))) return 0
+    if (due.length > 0 && !((await catalog.refresh()) && isWholeFolder(catalog))) return 0
     for (const { uid, ...secret } of due) {
       const [namespace = '', name = ''] = secret.key.split('/')
       const stored = await writer.read({ kind: 'Secret', namespace, name })
@@ -76,7 +76,7 @@ function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingPa
   }
 }
 
-function isWhole({ latest, problems }: FolderTidyingParts['catalog']): boolean {
+function isWholeFolder({ latest, problems }: FolderTidyingParts['catalog']): boolean {
   const isUnread = problems().some(({ reason }) => reason === 'InvalidYaml' || reason === 'FolderUnreadable')
   return !isUnread && latest().compilation.isAccepted
 }

@@ -1,6 +1,6 @@
 /** Who is signed in: sessions of 7 days from signing in, kept in the hot state. What a person may do is never in them. */
 
-import { shapeOf, isText, oneOf, isNumber, parsedAs } from '../../domain/guards.ts'
+import { shapeOf, isText, isOneOf, isNumber, parsedAs } from '../../domain/guards.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProvenIdentity } from '../../domain/people/standing.ts'
@@ -56,7 +56,7 @@ type SessionRecord = Omit<Session, 'id' | 'groups'>
 const isSession = shapeOf<SessionRecord>({
   person: isText,
   email: isText,
-  method: oneOf(SIGN_IN_METHODS),
+  method: isOneOf(SIGN_IN_METHODS),
   signedInAtMs: isNumber,
 })
 

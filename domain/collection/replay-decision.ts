@@ -3,7 +3,7 @@
  * is looked up, so a receipt keeps the verdict of its day; only the choice among the candidates is made again.
  */
 
-import { shapeOf, isNumber, listOf, isText, orNull, oneOf, orAbsent } from '../guards.ts'
+import { shapeOf, isNumber, listOf, isText, orNull, isOneOf, orAbsent } from '../guards.ts'
 import { LIMITS } from '../limits.ts'
 import {
   type CandidateVerdict,
@@ -104,10 +104,10 @@ export const isReplayResult = shapeOf<ReplayResult>({
       eventId: isText,
       receivedAtMs: isNumber,
       visitId: orNull(isText),
-      selectionPolicy: oneOf(SELECTION_POLICIES),
+      selectionPolicy: isOneOf(SELECTION_POLICIES),
       source: orNull(isText),
       replayedVisitId: orNull(isText),
-      replayedPolicy: oneOf(SELECTION_POLICIES),
+      replayedPolicy: isOneOf(SELECTION_POLICIES),
       replayedSource: orNull(isText),
     }),
   ),
@@ -116,7 +116,7 @@ export const isReplayResult = shapeOf<ReplayResult>({
 export const isUnfinishedReplay = shapeOf<UnfinishedReplay>({
   starts: isNumber,
   checkpoint: orAbsent(shapeOf<ReplayCheckpoint>({ afterMs: isNumber, afterId: isText, result: isReplayResult })),
-  failure: orAbsent(oneOf(REPLAY_FAILURES)),
+  failure: orAbsent(isOneOf(REPLAY_FAILURES)),
 })
 
 /** A stored policy. @throws Error for one that only another release knows */

@@ -1,7 +1,6 @@
 /** Checks of what is stored of an install as JSON: in the columns of facts, and in the hot state. */
 
-import { PROVIDER_IDS } from '../providers/index.ts'
-import { isFlag, isNumber, isText, listOf, oneOf, orAbsent, orNull, shapeOf } from '../guards.ts'
+import { isFlag, isNumber, isText, listOf, isOneOf, orAbsent, orNull, shapeOf } from '../guards.ts'
 import {
   CODING_AGENTS,
   EVENT_TYPES,
@@ -19,42 +18,47 @@ import {
 import { DELIVERY_REASONS } from '../reasons.ts'
 import { keysOf } from '../typed-keys.ts'
 
+/** Dispatch ends a delivery of a provider that this release does not know (`provider_unknown`); its plan is whole all the same. */
+function isProviderName(value: unknown): value is DeliveryPlan['provider'] {
+  return isText(value)
+}
+
 export const areVerdicts = listOf(
   shapeOf<CandidateVerdict>({
     visitId: orNull(isText),
     issuedAtMs: orNull(isNumber),
-    verdict: oneOf(RECEIPT_VERDICTS),
+    verdict: isOneOf(RECEIPT_VERDICTS),
   }),
 )
 
 export const areDeliveryPlans = listOf(
   shapeOf<DeliveryPlan>({
     destination: isText,
-    provider: oneOf(PROVIDER_IDS),
-    status: oneOf(['pending', 'skipped']),
-    sessionMode: oneOf(SESSION_MODES),
-    reason: oneOf([...keysOf(DELIVERY_REASONS), '']),
+    provider: isProviderName,
+    status: isOneOf(['pending', 'skipped']),
+    sessionMode: isOneOf(SESSION_MODES),
+    reason: isOneOf([...keysOf(DELIVERY_REASONS), '']),
   }),
 )
 
 export const isInstallAnswer = shapeOf<InstallAnswer>({
-  ok: oneOf([true]),
+  ok: isOneOf([true]),
   event_id: isText,
   duplicate: isFlag,
-  resolution: oneOf(RESOLUTIONS),
+  resolution: isOneOf(RESOLUTIONS),
   candidate_count: isNumber,
-  selection_policy: oneOf(SELECTION_POLICIES),
+  selection_policy: isOneOf(SELECTION_POLICIES),
   ga: shapeOf<InstallAnswer['ga']>({
     status: isText,
     deliveries: listOf(
       shapeOf<InstallAnswer['ga']['deliveries'][number]>({
         destination: isText,
         status: isText,
-        session_mode: oneOf(SESSION_MODES),
+        session_mode: isOneOf(SESSION_MODES),
       }),
     ),
   }),
-  recorded: orAbsent(oneOf([false])),
+  recorded: orAbsent(isOneOf([false])),
 })
 
 export const isInstall = shapeOf<Install>({
@@ -62,7 +66,7 @@ export const isInstall = shapeOf<Install>({
   organization: isText,
   eventId: isText,
   installationId: isText,
-  eventType: oneOf(EVENT_TYPES),
+  eventType: isOneOf(EVENT_TYPES),
   receivedAtMs: isNumber,
   installPath: orNull(isText),
   platform: isText,
@@ -71,9 +75,9 @@ export const isInstall = shapeOf<Install>({
   defaultBrowser: isText,
   timezone: isText,
   language: isText,
-  agent: orAbsent(oneOf(CODING_AGENTS)),
-  resolution: oneOf(RESOLUTIONS),
-  selectionPolicy: oneOf(SELECTION_POLICIES),
+  agent: orAbsent(isOneOf(CODING_AGENTS)),
+  resolution: isOneOf(RESOLUTIONS),
+  selectionPolicy: isOneOf(SELECTION_POLICIES),
   candidateCount: isNumber,
   visitId: orNull(isText),
   visitIssuedAtMs: orNull(isNumber),
@@ -85,5 +89,5 @@ export const isInstall = shapeOf<Install>({
   openCandidates: orAbsent(
     listOf(shapeOf<OpenCandidate>({ visitId: isText, issuedAtMs: isNumber, gpc: isFlag, isDecided: isFlag })),
   ),
-  visitPolicy: orAbsent(oneOf(VISIT_POLICIES)),
+  visitPolicy: orAbsent(isOneOf(VISIT_POLICIES)),
 })

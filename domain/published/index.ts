@@ -8,7 +8,7 @@
 import type { CatalogPlace, Slot } from './place.ts'
 import type { CredentialHolder } from './holders.ts'
 import { credentialsPartName, partName, SLOTS } from './place.ts'
-import { isNumber, isText, listOf, mapOf, oneOf, shapeOf } from '../guards.ts'
+import { isNumber, isText, listOf, mapOf, isOneOf, shapeOf } from '../guards.ts'
 import { memberOf } from '../strict-json.ts'
 
 /** The newest form that this program reads. */
@@ -44,8 +44,8 @@ const isIndex = shapeOf<CatalogIndex>({
   number: isNumber,
   rights: isText,
   version: isText,
-  parts: listOf(shapeOf<PartEntry>({ key: isText, slot: oneOf(SLOTS), digest: isText })),
-  credentials: mapOf(listOf(shapeOf<CredentialsEntry>({ slot: oneOf(SLOTS), digest: isText }))),
+  parts: listOf(shapeOf<PartEntry>({ key: isText, slot: isOneOf(SLOTS), digest: isText })),
+  credentials: mapOf(listOf(shapeOf<CredentialsEntry>({ slot: isOneOf(SLOTS), digest: isText }))),
 })
 
 /** One object that a reader needs, and the digest that identifies the right content. */

@@ -8,7 +8,7 @@ import type { CatalogProblem } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
 import { withoutRoom } from './fair-share.ts'
 import { jsonOf } from './index.ts'
-import { isText, shapeOf, isWhole, orAbsent, oneOf } from '../guards.ts'
+import { isText, shapeOf, isWhole, orAbsent, isOneOf } from '../guards.ts'
 import { memberOf } from '../strict-json.ts'
 
 /** A problem of an object whose organisation is known. */
@@ -98,5 +98,5 @@ const isPublished = shapeOf<PublishedProblem>({
   message: isText,
   sinceMs: isWhole,
   plan: orAbsent(isPlanUse),
-  isWarning: orAbsent(oneOf([true])),
+  isWarning: orAbsent(isOneOf([true])),
 })

@@ -3,7 +3,7 @@
 import type { CatalogProblem } from '../catalog.ts'
 import { PROBLEM_REASONS } from './problems.ts'
 import type { ResourceKind } from './resources.ts'
-import { isNumber, isText, oneOf, orAbsent, shapeOf } from '../guards.ts'
+import { isNumber, isText, isOneOf, orAbsent, shapeOf } from '../guards.ts'
 import { memberOf } from '../strict-json.ts'
 
 /**
@@ -37,7 +37,7 @@ export interface Condition {
 
 const isCondition = shapeOf<Condition>({
   type: isText,
-  status: oneOf(['True', 'False', 'Unknown']),
+  status: isOneOf(['True', 'False', 'Unknown']),
   observedGeneration: orAbsent(isNumber),
   lastTransitionTime: isText,
   reason: isText,

@@ -1,6 +1,6 @@
 /** The kind Member: one object is an invitation at first, and then the membership. */
 
-import { shapeOf, orAbsent, isText, oneOf } from '../guards.ts'
+import { shapeOf, orAbsent, isText, isOneOf } from '../guards.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { ADDRESS_CHARS } from '../schema/mail-address.ts'
@@ -33,7 +33,7 @@ export const isMemberSpec = shapeOf<MemberSpec>({
   organizationRef: shapeOf<MemberSpec['organizationRef']>({ name: isText }),
   email: orAbsent(isText),
   group: orAbsent(isText),
-  role: oneOf(MEMBER_ROLES),
+  role: isOneOf(MEMBER_ROLES),
   invitation: orAbsent(shapeOf<InvitationSpec>({ id: isText, expiresAt: isText })),
 })
 

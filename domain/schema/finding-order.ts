@@ -82,9 +82,9 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 export function memberAt(parent: unknown, name: string): unknown {
-  return hasMembers(parent) ? parent[name] : undefined
+  return isParent(parent) ? parent[name] : undefined
 }
 
-function hasMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+function isParent(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

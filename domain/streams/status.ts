@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../durations.ts'
 import { type StreamState, STREAM_STATES } from './pace.ts'
 import { type Condition, conditionsIn } from '../resources/conditions.ts'
 import { settledCount } from '../resources/traffic.ts'
-import { isNumber, isText, oneOf, orAbsent, shapeOf } from '../guards.ts'
+import { isNumber, isText, isOneOf, orAbsent, shapeOf } from '../guards.ts'
 import { presentOf } from '../typed-keys.ts'
 
 /** The progress of a stream, as the role that sends it stored it. Times are Unix ms. */
@@ -33,7 +33,7 @@ export interface ShownStream {
 }
 
 const isStanding = shapeOf<Omit<ShownStream, 'conditions'>>({
-  state: oneOf(STREAM_STATES),
+  state: isOneOf(STREAM_STATES),
   behindRecords: isNumber,
   oldest: orAbsent(isText),
   lastDeliveredAt: orAbsent(isText),

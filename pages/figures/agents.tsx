@@ -13,7 +13,7 @@ import { Breakable } from '../parts/breakable.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
-import { listOf, visitsOf } from './list-of.ts'
+import { listFilters, visitsOf } from './list-of.ts'
 
 interface AgentsProps {
   readonly organization: string
@@ -57,7 +57,7 @@ function AgentFigures({ organization, filters, figures }: AgentFiguresProps): Re
         <Link
           to="/app/$organization/installs"
           params={{ organization }}
-          search={listOf(figures, filters, { ranBy: 'agent' })}
+          search={listFilters(figures, filters, { ranBy: 'agent' })}
         >
           {shownCount(byAgents)}
         </Link>{' '}

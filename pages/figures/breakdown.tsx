@@ -7,7 +7,7 @@ import type { ValuedInstalls } from '../data/figures.ts'
 import { nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
-import { listOf } from './list-of.ts'
+import { listFilters } from './list-of.ts'
 
 interface InstallBreakdownProps {
   readonly title: string
@@ -43,7 +43,7 @@ export function InstallBreakdown({
                 <Link
                   to="/app/$organization/installs"
                   params={{ organization }}
-                  search={listOf(bounds, filters, { [by]: row.value })}
+                  search={listFilters(bounds, filters, { [by]: row.value })}
                 >
                   {shownCount(installEventsOf(row))}
                 </Link>{' '}

@@ -20,7 +20,7 @@ import { Empty, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { Waiting } from '../parts/waiting.tsx'
-import { listOf } from './list-of.ts'
+import { listFilters } from './list-of.ts'
 
 interface SharedCommandsProps {
   readonly organization: string
@@ -133,7 +133,7 @@ function CommandCounts({
         <Link
           to="/app/$organization/installs"
           params={{ organization }}
-          search={listOf(data, filters, { visit, policy: 'handoff', ...more })}
+          search={listFilters(data, filters, { visit, policy: 'handoff', ...more })}
         >
           {shownCount(count)}
         </Link>

@@ -5,7 +5,7 @@ import type { Bounds, FigureFilters } from '../data/period.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 
 /** Installs of the same period and website, with further filters. */
-export function listOf(bounds: Bounds, filters: FigureFilters, more: ShownInstallFilters): ShownInstallFilters {
+export function listFilters(bounds: Bounds, filters: FigureFilters, more: ShownInstallFilters): ShownInstallFilters {
   return { ...periodAndWebsite(bounds, filters), ...more }
 }
 

@@ -16,7 +16,7 @@ import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
-import { listOf } from './list-of.ts'
+import { listFilters } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
 
 export function MatchPage(): ReactNode {
@@ -142,7 +142,7 @@ interface InstallsLinkProps extends RatePartProps {
 
 function InstallsLink({ organization, filters, figures, more, children }: InstallsLinkProps): ReactNode {
   return (
-    <Link to="/app/$organization/installs" params={{ organization }} search={listOf(figures, filters, more)}>
+    <Link to="/app/$organization/installs" params={{ organization }} search={listFilters(figures, filters, more)}>
       {children}
     </Link>
   )

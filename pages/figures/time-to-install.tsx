@@ -7,7 +7,7 @@ import type { MatchFigures } from '../data/figures.ts'
 import type { FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { shownCount, spanText } from '../parts/numbers.tsx'
-import { listOf } from './list-of.ts'
+import { listFilters } from './list-of.ts'
 
 type Buckets = MatchFigures['timeToInstall']
 
@@ -41,7 +41,7 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
             <Link
               to="/app/$organization/installs"
               params={{ organization }}
-              search={listOf(figures, filters, {
+              search={listFilters(figures, filters, {
                 resolution: 'matched',
                 eventType: 'install_completed',
                 ...visitAgeOf(buckets, fromSeconds),

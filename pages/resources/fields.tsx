@@ -102,7 +102,7 @@ function ListField(props: FieldProps): ReactNode {
   return items?.type === 'object' ? <ListRows {...props} row={items} /> : <Lines {...props} />
 }
 
-function textsIn(value: unknown): readonly string[] {
+function listedTexts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : []
 }
 
@@ -113,13 +113,13 @@ function Lines(props: FieldProps): ReactNode {
       {...words}
       description={`${words.description} One a line.`}
       rows={3}
-      value={textsIn(value).join('\n')}
+      value={listedTexts(value).join('\n')}
       onChange={({ currentTarget }) => {
         const lines = currentTarget.value === '' ? undefined : currentTarget.value.split('\n')
         set(lines)
       }}
       onBlur={() => {
-        const kept = textsIn(value).map((line) => line.trim())
+        const kept = listedTexts(value).map((line) => line.trim())
         set(kept.some((line) => line !== '') ? kept.filter((line) => line !== '') : undefined)
       }}
     />
@@ -129,7 +129,7 @@ function Lines(props: FieldProps): ReactNode {
 function Checks({ names, ...props }: FieldProps & { readonly names: readonly string[] }): ReactNode {
   const { value, set, words } = useField(props)
   const field = String(props.place.at(-1))
-  const chosen = textsIn(value ?? props.schema.default)
+  const chosen = listedTexts(value ?? props.schema.default)
   const toggle = (name: string): void => {
     const next = names.filter((each) => (each === name ? !chosen.includes(each) : chosen.includes(each)))
     set(next.length === 0 ? undefined : next)

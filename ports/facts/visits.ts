@@ -1,6 +1,6 @@
 /** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
-import { mapOf, parsedAs } from '../../domain/guards.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import { isObject } from '../../domain/strict-json.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
@@ -78,14 +78,10 @@ function areIdentities(value: unknown): value is Identities {
   return isObject(value) && Object.values(value).every(isObject)
 }
 
-const isClient = mapOf((value): value is Visit['client'][string] =>
-  ['string', 'number', 'boolean'].includes(typeof value),
-)
-
 /** The visit of a row; null if a JSON column is damaged. */
 export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
   const identities = parsedAs(areIdentities, row.identities)
-  const client = parsedAs(isClient, row.client)
+  const client = parsedAs(isObject, row.client)
   if (identities === null || client === null) return null
   return {
     website: row.website,

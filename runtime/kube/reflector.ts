@@ -246,7 +246,7 @@ class Reflecting {
     const type = textOf(memberOf(event, 'type'))
     const object = memberOf(event, 'object')
     this.#watching.metrics.event(this.#watched.name, type)
-    if (type === 'ERROR') throw endOf(object)
+    if (type === 'ERROR') throw watchEnd(object)
     const version = memberOf(memberOf(object, 'metadata'), 'resourceVersion')
     if (typeof version === 'string') this.#version = version
     // It has a version alone, and no name.
@@ -308,7 +308,7 @@ class Reflecting {
 }
 
 /** What the server says when it ends a watch. */
-function endOf(status: unknown): KubeError {
+function watchEnd(status: unknown): KubeError {
   const code = memberOf(status, 'code')
   const message = memberOf(status, 'message')
   return new KubeError(

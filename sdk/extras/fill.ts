@@ -88,7 +88,7 @@ function placeIn(
 ): TokenPlace | undefined {
   const { isWindows, isOwnScript } = options
   const name = programName(command)
-  const shape = name && shapeOf(command, name)
+  const shape = name && commandShape(command, name)
   if (!shape || (isOwnScript && !commandAddresses(command).some(isOwnScript))) return undefined
   if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
   if (shape === 'package' && isWindows) return undefined
@@ -114,7 +114,10 @@ function programName({ words }: SimpleCommand): Name | undefined {
   return undefined
 }
 
-function shapeOf({ words, feeder }: SimpleCommand, { word, index }: Name): 'hook' | 'script' | 'package' | undefined {
+function commandShape(
+  { words, feeder }: SimpleCommand,
+  { word, index }: Name,
+): 'hook' | 'script' | 'package' | undefined {
   const operands = words.slice(index + 1)
   if (SHELL.test(word.text)) {
     // A piped shell reads its arguments only after -s.

@@ -6,7 +6,7 @@ import {
   isWhole,
   listOf,
   mapOf,
-  oneOf,
+  isOneOf,
   orAbsent,
   orNull,
   parsedAs,
@@ -46,7 +46,7 @@ describe('checks of values from outside', () => {
   })
 
   it('know the values of a list, members of one kind, and null', () => {
-    assert.deepEqual(['a', 'c', null].map(oneOf(['a', 'b'])), [true, false, false])
+    assert.deepEqual(['a', 'c', null].map(isOneOf(['a', 'b'])), [true, false, false])
     assert.deepEqual([{ a: 'b' }, {}, { a: 1 }, ['a']].map(mapOf(isText)), [true, true, false, false])
     assert.deepEqual([null, 'a', undefined].map(orNull(isText)), [true, true, false])
   })

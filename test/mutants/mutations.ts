@@ -1104,8 +1104,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the embedded program in a cluster lets people in',
     file: 'bin/kubectl-whence.ts',
-    old: "args[0] === 'embedded'",
-    new: "args[0] === 'dashboard'",
+    old: "listIn(container, 'args')[0] === 'embedded'",
+    new: "listIn(container, 'args')[0] === 'dashboard'",
     suites: ['test/bin/kubectl-whence.test.ts'],
   },
 ]

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { shapeOf, oneOf, isText, mapOf, parsedAs } from '../../../domain/guards.ts'
+import { shapeOf, isOneOf, isText, mapOf, parsedAs } from '../../../domain/guards.ts'
 
 export interface BackupManifest {
   readonly format: 'whence-backup'
@@ -21,8 +21,8 @@ export interface BackupManifest {
 }
 
 const isManifest = shapeOf<BackupManifest>({
-  format: oneOf(['whence-backup']),
-  formatVersion: oneOf([1]),
+  format: isOneOf(['whence-backup']),
+  formatVersion: isOneOf([1]),
   version: isText,
   beganAt: isText,
   files: mapOf(isText),
@@ -37,7 +37,7 @@ export async function writeManifest(folder: string, manifest: BackupManifest): P
 }
 
 /** @throws Error in words if the folder holds no backup that this version can read. */
-export async function readManifest(folder: string): Promise<BackupManifest> {
+export async function readBackupManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => null)
   if (text === null) throw new Error(`${folder} holds no complete backup: ${MANIFEST} is missing`)
   const manifest = parsedAs(isManifest, text)

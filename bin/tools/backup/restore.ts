@@ -24,7 +24,7 @@ import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import type { SettingsOf } from '../../../runtime/settings/settings-of.ts'
 import { print } from '../../terminal/output.ts'
 import { ERASURES_FILE, readErasures } from '../erasure/erasures-file.ts'
-import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
+import { copyInto, mustBeEmpty, readBackupManifest, type BackupManifest } from './files.ts'
 
 /** Everything is written here first and moved at the end: an interrupted restore leaves no folder that a service would start on. */
 const UNFINISHED = 'unfinished-restore'
@@ -35,7 +35,7 @@ export async function restoreTool({ settings, positionals, flags }: RunOutcome<'
   const backup = resolve(named)
   const data = resolve(settings.data)
   const erasures = flags.has('--erasures') ? await readErasures(resolve(flags.get('--erasures') ?? '')) : []
-  const manifest = await readManifest(backup)
+  const manifest = await readBackupManifest(backup)
   rmSync(join(data, UNFINISHED), { recursive: true, force: true })
   mustBeEmpty(data)
   makePrivateFolder(data)
