@@ -33,19 +33,21 @@ export async function checkTopics(
     const problems = await requireSafeTopics(kafka, mayWait ? {} : { forMs: CHECK_FOR_MS, onFailure })
     for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')
   }
-  const endIfUnsafe = (error: unknown): void => {
-    if (error instanceof UnsafeTopics) lifecycle.fail('event log', error)
-  }
   try {
     return await (mayWait ? within(check(), FIRST_CHECK_MS) : check())
   } catch (error) {
     if (!mayWait || error instanceof UnsafeTopics) throw error
     logger.error({ err: error }, 'event log unavailable: its topics are checked when it is back')
   }
-  const rules = { firstMs: AGAIN_MS, retryMs: AGAIN_MS, onFailure: endIfUnsafe }
+  const rules = { firstMs: AGAIN_MS, retryMs: AGAIN_MS, onFailure: () => undefined }
   const checkAgain = async (): Promise<void> => {
-    await check()
-    logger.info('topics checked')
+    try {
+      await check()
+      logger.info('topics checked')
+    } catch (error) {
+      if (!(error instanceof UnsafeTopics)) throw error
+      lifecycle.fail('event log', error)
+    }
   }
   await lifecycle.start(
     'topics',

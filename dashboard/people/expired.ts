@@ -1,5 +1,6 @@
 /** Deletes invitations a month after they expired, including the address in them. */
 
+import { unlessAborted } from '../../common/deadline.ts'
 import { every, type Repetition } from '../../common/every.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
 import { invitationIn } from '../../domain/people/member.ts'
@@ -27,7 +28,7 @@ export async function deleteExpired(roster: Roster, nowMs: () => number): Promis
 
 export function startDeletingExpired(roster: Roster, nowMs: () => number, logger: Logger): Repetition {
   const remove = async (): Promise<void> => void (await deleteExpired(roster, nowMs))
-  return every(HOUR_MS, remove, {
+  return every(HOUR_MS, (signal) => unlessAborted(signal, remove), {
     firstMs: HOUR_MS,
     onFailure: (error) =>
       logger.warn({ err: error, task: 'delete_expired_invitations' }, 'expired invitations were not deleted'),

@@ -3,9 +3,8 @@
  * whoever may change members sees them, and nobody is erased while one is left.
  */
 
-import { isMemberSpec } from '../../domain/resources/member-schema.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
-import { memberFrom, type Member } from '../../domain/people/member.ts'
+import { memberAsWritten, type Member } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
@@ -24,7 +23,7 @@ export interface Roster {
 
 /** Of one organisation, the oldest first. */
 export function membersOutOfForce({ directory, inventory }: Roster, organization: string): readonly MemberOutOfForce[] {
-  return without(membersOf(directory, organization), inventory.list('Member', organization)).flatMap((object) =>
+  return without(membersOf(directory, organization), inventory.list('Member', organization)).map((object) =>
     outOfForce(object, organization),
   )
 }
@@ -33,7 +32,7 @@ export function membersOutOfForce({ directory, inventory }: Roster, organization
 export function everyMember({ directory, inventory }: Roster): readonly Member[] {
   const inForce = directory.members()
   const others = without(inForce, inventory.all('Member'))
-  return [...inForce, ...others.flatMap((object) => outOfForce(object, inventory.organizationOf(object) ?? ''))]
+  return [...inForce, ...others.map((object) => outOfForce(object, inventory.organizationOf(object) ?? ''))]
 }
 
 function without(inForce: readonly Member[], objects: readonly ListedObject[]): readonly ListedObject[] {
@@ -45,13 +44,9 @@ function memberKey({ namespace, name }: { readonly namespace: string; readonly n
   return objectKey('Member', namespace, name)
 }
 
-/** None if the spec is not one of a member: a folder may contain anything. */
-function outOfForce(
-  { namespace, name, spec, conditions }: ListedObject,
-  organization: string,
-): readonly MemberOutOfForce[] {
-  if (!isMemberSpec(spec)) return []
+/** A folder may contain anything. */
+function outOfForce({ namespace, name, spec, conditions }: ListedObject, organization: string): MemberOutOfForce {
   const said = conditions.find(({ type, status }) => ['Accepted', 'ResolvedRefs'].includes(type) && status === 'False')
   const { reason = '', message = '' } = said ?? {}
-  return [{ ...memberFrom({ namespace, name, spec }, organization), refusal: { reason, message } }]
+  return { ...memberAsWritten({ namespace, name, spec }, organization), refusal: { reason, message } }
 }

@@ -43,12 +43,15 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
     if (current === null) logger.info({ issuer }, 'identity provider found')
     current = found
   }
-  const { close } = every(REFRESH_MS, (signal) => unlessAborted(signal, look), {
-    retryMs,
-    onFailure: (error) => {
-      const why = error instanceof Error ? error.message : ''
-      logger.warn({ issuer, why, task: 'find_identity_provider' }, 'identity provider not reached')
-    },
-  })
+  const failed = (error: unknown): void => {
+    const why = error instanceof Error ? error.message : ''
+    logger.warn({ issuer, why, task: 'find_identity_provider' }, 'identity provider not reached')
+  }
+  const round = async (): Promise<void> => {
+    if (current === null) return look()
+    // What is known goes on serving until the next refresh.
+    await look().catch(failed)
+  }
+  const { close } = every(REFRESH_MS, (signal) => unlessAborted(signal, round), { retryMs, onFailure: failed })
   return { scopes: options.scopes, current: () => current, close }
 }

@@ -1,6 +1,7 @@
 /** Shows webhooks with their state, their attempts, and the events that were given up. */
 
-import { shapeOf, orAbsent, isText, listOf, isFlag, orNull } from '../../domain/guards.ts'
+import { isText, listOf } from '../../domain/guards.ts'
+import { textOf, type JsonObject } from '../../domain/strict-json.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { WebhookAttemptRow, WebhookStateRow } from '../../ports/facts/pages/webhooks.ts'
@@ -36,24 +37,28 @@ interface ShownSpec {
   readonly displayName?: string
   readonly url: string
   readonly events: readonly string[]
-  readonly paused?: boolean
+  readonly paused: boolean
   /** RFC 3339; null: there is one secret. */
-  readonly previousSecretUntil?: string | null
+  readonly previousSecretUntil: string | null
 }
 
-const isShownSpec = shapeOf<ShownSpec>({
-  displayName: orAbsent(isText),
-  url: isText,
-  events: listOf(isText),
-  paused: orAbsent(isFlag),
-  previousSecretUntil: orAbsent(orNull(isText)),
-})
+/** A folder may contain anything; what is refused there is shown as far as it can be read. */
+function shownSpec(spec: JsonObject): ShownSpec {
+  const { displayName, url, events, paused, previousSecretUntil } = spec
+  return {
+    ...(isText(displayName) ? { displayName } : {}),
+    url: textOf(url),
+    events: isTextList(events) ? events : [],
+    paused: paused === true,
+    previousSecretUntil: isText(previousSecretUntil) ? previousSecretUntil : null,
+  }
+}
+
+const isTextList = listOf(isText)
 
 function webhookLine(webhook: ListedObject, row: WebhookStateRow | undefined) {
   const { namespace, name, spec, conditions, version, origin } = webhook
-  // A folder may contain anything; what is refused there is shown as far as it can be read.
-  const shown = isShownSpec(spec) ? spec : { url: '', events: [] }
-  const { displayName = name, url, events, paused = false, previousSecretUntil = null }: ShownSpec = shown
+  const { displayName = name, url, events, paused, previousSecretUntil } = shownSpec(spec)
   return {
     namespace,
     name,

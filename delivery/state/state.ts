@@ -4,6 +4,7 @@
  * the decisions about pending installs (`decided-answers.ts`).
  */
 
+import { unlessAborted } from '../../common/deadline.ts'
 import { every } from '../../common/every.ts'
 import type { ActivationRecord } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer } from '../../ports/event-log/event-log.ts'
@@ -86,7 +87,7 @@ function rewinding(consumer: Consumer, { telemetry, nowMs }: StateDeps): StateRo
     }
     logger.warn({ sinceMs: fromMs - REWIND_MS }, 'applying activations again')
   }
-  const rewinds = every(Infinity, rewind, {
+  const rewinds = every(Infinity, (signal) => unlessAborted(signal, rewind), {
     retryMs: REWIND_AGAIN_MS,
     onFailure: (error) => logger.warn({ err: error, task: 'rewind' }, 'activations cannot be applied again yet'),
   })

@@ -59,10 +59,14 @@ function isOptOut(text: string): boolean {
 
 function inBrand(text: string, brand: string): string {
   const identifier = brandIdentifier(brand)
-  return text
-    .replace(/(?<![A-Za-z0-9])WHENCE(?![A-Za-z0-9])/g, identifier.toUpperCase())
-    .replace(/(?<![A-Za-z0-9])whence(?=_)/g, identifier)
-    .replace(/(?<![A-Za-z0-9])whence(?![A-Za-z0-9])/g, brand)
+  // In one pass: a brand may contain the word itself.
+  return text.replace(
+    /(?<![A-Za-z0-9])(WHENCE|whence)(?![A-Za-z0-9])(?=(_?))/g,
+    (_, word: string, underscore: string) => {
+      if (word === 'WHENCE') return identifier.toUpperCase()
+      return underscore === '' ? brand : identifier
+    },
+  )
 }
 
 /**

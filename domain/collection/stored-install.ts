@@ -2,7 +2,6 @@
 
 import { isFlag, isNumber, isText, listOf, isOneOf, orAbsent, orNull, shapeOf } from '../guards.ts'
 import {
-  CODING_AGENTS,
   EVENT_TYPES,
   RECEIPT_VERDICTS,
   RESOLUTIONS,
@@ -10,16 +9,18 @@ import {
   SESSION_MODES,
   VISIT_POLICIES,
   type CandidateVerdict,
+  type CodingAgent,
   type DeliveryPlan,
   type Install,
   type InstallAnswer,
   type OpenCandidate,
 } from '../model.ts'
-import { DELIVERY_REASONS } from '../reasons.ts'
-import { keysOf } from '../typed-keys.ts'
 
-/** Dispatch ends a delivery of a provider that this release does not know (`provider_unknown`); its plan is whole all the same. */
-function isProviderName(value: unknown): value is DeliveryPlan['provider'] {
+/**
+ * A name of a list to which a later release may have added: what it wrote is whole all the same. Who reads such a name has a case for those
+ * that it does not know; a delivery of an unknown provider ends as `provider_unknown`.
+ */
+function isNameOfList<Name extends string>(value: unknown): value is Name {
   return isText(value)
 }
 
@@ -34,10 +35,10 @@ export const areVerdicts = listOf(
 export const areDeliveryPlans = listOf(
   shapeOf<DeliveryPlan>({
     destination: isText,
-    provider: isProviderName,
+    provider: isNameOfList,
     status: isOneOf(['pending', 'skipped']),
     sessionMode: isOneOf(SESSION_MODES),
-    reason: isOneOf([...keysOf(DELIVERY_REASONS), '']),
+    reason: isNameOfList,
   }),
 )
 
@@ -75,7 +76,7 @@ export const isInstall = shapeOf<Install>({
   defaultBrowser: isText,
   timezone: isText,
   language: isText,
-  agent: orAbsent(isOneOf(CODING_AGENTS)),
+  agent: orAbsent(isNameOfList<CodingAgent>),
   resolution: isOneOf(RESOLUTIONS),
   selectionPolicy: isOneOf(SELECTION_POLICIES),
   candidateCount: isNumber,

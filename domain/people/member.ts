@@ -1,7 +1,7 @@
 /** Members as the dashboard knows them. */
 
-import { type JsonObject, memberOf } from '../strict-json.ts'
-import type { MemberRole } from '../model.ts'
+import { isObject, memberOf, textOf, type JsonObject } from '../strict-json.ts'
+import { MEMBER_ROLES, type MemberRole } from '../model.ts'
 import type { MemberSpec } from '../resources/member-schema.ts'
 
 export type MemberIdentity =
@@ -30,6 +30,30 @@ export interface OpenInvitation {
 export function invitationIn(spec: JsonObject): unknown {
   return memberOf(spec['invitation'], 'id')
 }
+
+/**
+ * A member whose object may be refused, as far as it can be read: whoever may change members must find them, and so must an erasure. A role
+ * that is none counts as the least, and an end that is none as never.
+ */
+export function memberAsWritten(
+  { namespace, name, spec }: { readonly namespace: string; readonly name: string; readonly spec: JsonObject },
+  organization: string,
+): Member {
+  const { email, group, role, invitation } = spec
+  const expiresAtMs = Date.parse(textOf(memberOf(invitation, 'expiresAt')))
+  return {
+    namespace,
+    name,
+    organization,
+    identity: typeof email === 'string' ? { kind: 'person', email } : { kind: 'group', group: textOf(group) },
+    role: MEMBER_ROLES.find((each) => each === role) ?? LEAST_ROLE,
+    invitation: isObject(invitation)
+      ? { id: textOf(invitation['id']), expiresAtMs: Number.isNaN(expiresAtMs) ? Infinity : expiresAtMs }
+      : null,
+  }
+}
+
+const LEAST_ROLE: MemberRole = 'Viewer'
 
 /** `organization` is its ID. */
 export function memberFrom(

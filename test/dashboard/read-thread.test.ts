@@ -228,9 +228,8 @@ describe('reads in a thread of their own', function () {
       directory: { websites: () => [] },
       nowMs: Date.now,
     })
-    const handlers = thread.handlers({
-      noteActivity: async ({ message }: { readonly message: string }) => void noted.push(message),
-    } as never)
+    const noteActivity = async ({ message }: { readonly message: string }) => void noted.push(message)
+    const handlers = thread.handlers({ control: { noteActivity } } as never)
     const organization = { id: 'acme', logRetentionDays: 30, installPaths: [] }
     const outcome = await handlers.visitExport({
       requestId: 'one',

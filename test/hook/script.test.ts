@@ -66,6 +66,14 @@ describe('hook script', () => {
     expect(spawnSync('sh', ['-n'], { input: script }).status).to.equal(0)
   })
 
+  it('takes a brand that contains the word of the first', () => {
+    for (const brand of ['whence-two', 'my-whence']) {
+      const script = servedScript({ brand, baseUrl: 'https://acme.dev' })
+      expect(script).to.include(`/etc/${brand}/disabled`)
+      expect(spawnSync('dash', ['-n'], { input: script }).stderr.toString(), brand).to.equal('')
+    }
+  })
+
   it('refuses every value that could leave its quotes or begin a line', () => {
     const hostile = [
       "a'b",

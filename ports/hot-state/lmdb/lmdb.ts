@@ -55,7 +55,7 @@ export async function lmdbHotState(
     save()
     await committer.durable()
   }
-  const sweep = async (): Promise<void> => {
+  const sweep = async (signal?: AbortSignal): Promise<void> => {
     leases.sweep()
     // Sweeping finds only what is stored.
     await flush()
@@ -64,7 +64,7 @@ export async function lmdbHotState(
       removed = installs.sweep(INSTALL_SWEEP_LIMIT)
       for (const part of [receipts, issued, counters, sessions]) removed += part.sweep(SWEEP_LIMIT)
       if (removed > 0) await committer.durable()
-    } while (removed >= SWEEP_LIMIT)
+    } while (removed >= SWEEP_LIMIT && signal?.aborted !== true)
   }
   const sweeper = every(sweepEveryMs, sweep, { firstMs: sweepEveryMs, onFailure })
 
@@ -92,7 +92,7 @@ export async function lmdbHotState(
     ...sessions.verbs,
     health: () => ({ isReachable: committer.unavailability === null, isShared: true }),
     flush,
-    sweep,
+    sweep: () => sweep(),
     async close() {
       await sweeper.close()
       await flush().catch(onFailure)
