@@ -43,7 +43,7 @@ interface ShownSpec {
 }
 
 /** A folder may contain anything; what is refused there is shown as far as it can be read. */
-function shownSpec(spec: JsonObject): ShownSpec {
+function webhookSpec(spec: JsonObject): ShownSpec {
   const { displayName, url, events, paused, previousSecretUntil } = spec
   return {
     ...(isText(displayName) ? { displayName } : {}),
@@ -58,7 +58,7 @@ const isTextList = listOf(isText)
 
 function webhookLine(webhook: ListedObject, row: WebhookStateRow | undefined) {
   const { namespace, name, spec, conditions, version, origin } = webhook
-  const { displayName = name, url, events, paused, previousSecretUntil } = shownSpec(spec)
+  const { displayName = name, url, events, paused, previousSecretUntil } = webhookSpec(spec)
   return {
     namespace,
     name,
