@@ -57,7 +57,7 @@ function stageOf(organization: KubeObject) {
         there = { ...there, metadata: { ...metadata, resourceVersion }, status }
         return resourceVersion
       },
-    } as never,
+    },
     current: () => copy,
     onTransition: (transition) => void transitions.push(transition),
     installation: 'default',
