@@ -41,6 +41,7 @@ import { ownership, withoutPaused } from './gather/ownership.ts'
 import { watchWorld, type Territory } from './gather/world.ts'
 import { createWriter } from './apply/writer.ts'
 import { sha256Hex } from '../common/digest.ts'
+import { every, type Repetition } from '../common/every.ts'
 
 interface OperatorOptions {
   readonly client: KubeClient
@@ -131,7 +132,7 @@ class OperatorLoop {
   readonly #credentials
   readonly #publisher
   readonly #readMap
-  readonly #tidying: NodeJS.Timeout
+  readonly #tidying: Repetition
   readonly #statuses
   readonly #audit
   readonly #definitions
@@ -188,8 +189,11 @@ class OperatorLoop {
     this.#readMap = (name: string) => own('configmaps', name)
     this.#credentials = credentials
     this.#publisher = publisher
-    this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), pace?.tidyMs ?? TIDY_MS)
-    this.#tidying.unref()
+    const tidyMs = pace?.tidyMs ?? TIDY_MS
+    this.#tidying = every(tidyMs, () => this.#queue.put(TIDY, 'later'), {
+      firstMs: tidyMs,
+      onFailure: (error) => this.#failed(TIDY, error, 1),
+    })
     const events = createEvents({ writer, identity, logger, nowMs })
     this.#tellForeign = createForeignReport({ installation, logger, tell: events.tell })
     this.#audit = auditOf(stores.audit, nowMs, world.resource, () => this.#decision)
@@ -236,7 +240,7 @@ class OperatorLoop {
 
   async close(): Promise<void> {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
-    clearInterval(this.#tidying)
+    void this.#tidying.close()
     const lastMoment = setTimeout(() => this.#givenUp.abort(), LAST_WRITES_MS)
     await Promise.all([this.#traffic.close(), this.#world.close(), this.#passes.close(), this.#queue.close()])
     clearTimeout(lastMoment)

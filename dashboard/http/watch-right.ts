@@ -22,9 +22,9 @@ export function watchRight(
   const lookAtAge = (): void => {
     if (rightsAge() === 'unknown') ended.abort(new Error('who may do what is not known any more'))
   }
-  // Apart: an answer that does not come must not keep the age from being looked at.
-  const [asking, looking] = [ask, lookAtAge].map((act) =>
-    every(RIGHT_EVERY_MS, act, { firstMs: RIGHT_EVERY_MS, onFailure: () => undefined }),
-  )
-  return { ended: ended.signal, close: () => void Promise.all([asking?.close(), looking?.close()]) }
+  const pace = { firstMs: RIGHT_EVERY_MS, onFailure: () => undefined }
+  // Two loops: an answer that does not come must not keep the age from being looked at.
+  const asking = every(RIGHT_EVERY_MS, ask, pace)
+  const looking = every(RIGHT_EVERY_MS, lookAtAge, pace)
+  return { ended: ended.signal, close: () => void Promise.all([asking.close(), looking.close()]) }
 }
