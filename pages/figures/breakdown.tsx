@@ -1,4 +1,4 @@
-/** Installs by one dimension, with the match rate of each value and a link to its installs. */
+/** Installs by one dimension: bars of their number, the match rate of each value as a number, and a link to its installs. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -27,6 +27,7 @@ export function InstallBreakdown({
   filters,
   bounds,
 }: InstallBreakdownProps): ReactNode {
+  const most = Math.max(1, ...figures.now.values.map(installEventsOf))
   return (
     <section className="card breakdown">
       <h2>{title}</h2>
@@ -37,7 +38,7 @@ export function InstallBreakdown({
             <tr key={row.value}>
               <th scope="row">
                 {NAMES[by](row.value)}
-                <Bar share={row.matched / Math.max(1, row.matched + row.unmatched)} />
+                <Bar share={installEventsOf(row) / most} />
               </th>
               <td className="number">
                 <Link

@@ -2,6 +2,8 @@
 
 import type { ReactNode } from 'react'
 
+import { clockTexts } from './clock.ts'
+
 const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 export function Moment({ ms }: { readonly ms: number }): ReactNode {
@@ -13,18 +15,14 @@ export function Moment({ ms }: { readonly ms: number }): ReactNode {
   )
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
-const DAY_MS = 86_400_000
+const clockText = clockTexts()
 
-/** The time of day, with the date if it is older than a day. */
+/** The time of day, with its date unless that is today's. */
 export function Clock({ ms }: { readonly ms: number }): ReactNode {
   const iso = new Date(ms).toISOString()
-  const isOld = Date.now() - ms > DAY_MS
   return (
     <time dateTime={iso} title={`${iso.replace('T', ' ').slice(0, 23)} UTC`}>
-      {isOld && `${DAY.format(ms)}, `}
-      {CLOCK.format(ms)}
+      {clockText({ ms, nowMs: Date.now() })}
     </time>
   )
 }
