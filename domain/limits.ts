@@ -31,6 +31,7 @@ const LIMITS_IN_FORCE = {
   urlChars: 8_192,
   clientHintChars: 256,
   machineFactChars: 128,
+  statedFactChars: 64,
   browsersPerInstall: 32,
   handoffCommandChars: 65_536,
   markerBytes: 1_021,

@@ -225,6 +225,13 @@ export interface Install {
   readonly defaultBrowser: string
   readonly timezone: string
   readonly language: string
+  /** Of the installed program, as the installer states it; empty if it does not. */
+  readonly productVersion: string
+  /** Where the command stood that was run, as it says itself; empty if it does not. */
+  readonly place: string
+  /** Whether it ran in CI, and in a container, as the hook can tell. */
+  readonly isCi: boolean
+  readonly isContainer: boolean
   /** Absent if no coding agent named itself. */
   readonly agent?: CodingAgent
   readonly resolution: Resolution

@@ -1,6 +1,7 @@
 /** Turns an entry of the event log into rows of the fact tables. */
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
+import { countryOfZone } from '../../domain/collection/zone-countries.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { AUDIT_TYPES } from '../../domain/reasons.ts'
@@ -150,6 +151,11 @@ function installRow({ install, request, retentionDays }: InstallRecord, place: E
     timezone: install.timezone,
     language: install.language,
     agent: install.agent ?? '',
+    product_version: install.productVersion,
+    place: install.place,
+    country: countryOfZone(install.timezone),
+    is_ci: install.isCi,
+    is_container: install.isContainer,
     ...outcomeColumns(install),
     request_id: request.id,
     retention_days: retentionDays,

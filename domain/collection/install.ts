@@ -31,6 +31,10 @@ export interface InstallEvent {
   readonly defaultBrowser: string
   readonly timezone: string
   readonly language: string
+  readonly productVersion: string
+  readonly place: string
+  readonly isCi: boolean
+  readonly isContainer: boolean
 }
 
 /** @throws Error for a body that has not passed its schema */
@@ -55,6 +59,10 @@ export function readInstallEvent(body: JsonObject, clean: (text: string) => stri
     defaultBrowser: factOf(body['default_browser'], clean),
     timezone: factOf(body['timezone'], clean),
     language: factOf(body['language'], clean),
+    productVersion: clean(textOf(body['product_version'])),
+    place: clean(textOf(body['place'])),
+    isCi: body['ci'] === true,
+    isContainer: body['container'] === true,
   }
 }
 
@@ -128,6 +136,10 @@ export function recordInstall(decision: InstallDecision): Install {
     defaultBrowser: event.defaultBrowser,
     timezone: event.timezone,
     language: event.language,
+    productVersion: event.productVersion,
+    place: event.place,
+    isCi: event.isCi,
+    isContainer: event.isContainer,
     ...(agent === null ? {} : { agent }),
     ...installOutcome(event.eventId, result, decision.deliveries),
     catalogNumber: decision.catalogNumber,

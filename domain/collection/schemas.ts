@@ -90,6 +90,10 @@ const machineFacts: Schema = {
   anyOf: [machineFact, { type: 'array', maxItems: LIMITS.browsersPerInstall, items: machineFact }],
 }
 
+/** What an installer's maker states, which people read: neither control characters nor such as hide or reorder their neighbours. */
+const statedFact: Schema = { ...text(LIMITS.statedFactChars), pattern: String.raw`^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$` }
+const yesOrNo: Schema = { type: 'boolean' }
+
 export const EVENT_SCHEMA = object(
   {
     project,
@@ -110,6 +114,10 @@ export const EVENT_SCHEMA = object(
     default_browser: machineFacts,
     timezone: machineFacts,
     language: machineFacts,
+    product_version: statedFact,
+    place: statedFact,
+    ci: yesOrNo,
+    container: yesOrNo,
   },
   { required: ['project', 'event_id', 'installation_id', 'event_type'] },
 )

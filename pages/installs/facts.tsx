@@ -58,7 +58,11 @@ export function MachineFacts({ install, organization }: MachineProps): ReactNode
     ['System', [install.platform, install.arch].filter((part) => part !== '').join(', ')],
     ['Browsers', browsers],
     ['Locale', [install.language, install.timezone].filter((part) => part !== '').join(', ')],
+    ['Country', install.country === '' ? '' : `${install.country}, of its time zone`],
     ['Run by', install.agent === '' ? 'a person, as far as the hook can tell' : install.agent],
+    ['Ran in', surroundings(install)],
+    ['Version', install.product_version],
+    ['Place', install.place],
     [
       'Event',
       <code translate="no" key="event">
@@ -78,6 +82,10 @@ export function MachineFacts({ install, organization }: MachineProps): ReactNode
       <FactList rows={rows.filter(([, value]) => value !== '')} />
     </section>
   )
+}
+
+function surroundings({ is_ci: isCi, is_container: isContainer }: InstallFacts): string {
+  return [...(isCi ? ['CI'] : []), ...(isContainer ? ['a container'] : [])].join(', ')
 }
 
 function FactList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }): ReactNode {

@@ -203,6 +203,24 @@ describe('POST /v1/events', () => {
       expect(JSON.stringify(row)).to.not.include('unknown1')
     })
 
+    it('stores what the installer states, the country of the time zone, and whether it ran in CI or a container', async () => {
+      const stated = { product_version: 'v1.4.0', place: 'README – top', ci: true, container: true }
+      const event = eventBody({ ...stated, timezone: 'Asia/Calcutta' })
+      await api.post('/v1/events', event)
+      const row = await installOf(event['event_id'])
+      expect(row).to.deep.include({
+        product_version: 'v1.4.0',
+        place: 'README – top',
+        country: 'IN',
+        is_ci: true,
+        is_container: true,
+      })
+      const other = eventBody({ product_version: '', place: null, timezone: 'Etc/UTC' })
+      await api.post('/v1/events', other)
+      const none = { product_version: '', place: '', country: '', is_ci: false, is_container: false }
+      expect(await installOf(other['event_id'])).to.deep.include(none)
+    })
+
     it('stores the coding agent that the hook names, and why there is no visit', async () => {
       const rows = []
       for (const userAgent of ['whence-hook/1 agent/claude-code', 'whence-hook/1', 'Mozilla/5.0 agent/codex']) {
@@ -447,6 +465,13 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
       ['33 browsers', { browsers: Array.from({ length: 33 }, () => 'x') }, '/browsers'],
       ['a browser of 129 characters', { browsers: ['x'.repeat(129)] }, '/browsers'],
       ['an arch that is an object', { arch: {} }, '/arch'],
+      ['a version of 65 characters', { product_version: '1'.repeat(65) }, '/product_version'],
+      ['a version with a line break', { product_version: '1.0\n' }, '/product_version'],
+      ['a version that is a number', { product_version: 1 }, '/product_version'],
+      ['a place of 65 characters', { place: 'x'.repeat(65) }, '/place'],
+      ['a place that reverses its neighbours', { place: 'a\u202Eb' }, '/place'],
+      ['a text that says it ran in CI', { ci: 'true' }, '/ci'],
+      ['a number that says it ran in a container', { container: 1 }, '/container'],
     ]
     for (const [name, more, field] of rows) {
       it(`answers ${name} with the pointer ${field}`, async () => {

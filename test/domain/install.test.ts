@@ -40,6 +40,10 @@ describe('an install event', () => {
       defaultBrowser: '',
       timezone: '',
       language: '',
+      productVersion: '',
+      place: '',
+      isCi: false,
+      isContainer: false,
     })
   })
 
@@ -48,6 +52,16 @@ describe('an install event', () => {
     expect(event).to.deep.include({ arch: '["b","c"]', language: '', timezone: 'd' })
     expect(event.browsers).to.deep.equal(['a'])
     expect(readInstallEvent({ ...BODY, browsers: '' }, same).browsers).to.deep.equal([])
+  })
+
+  it('holds what its installer states, cleaned, and where it ran', () => {
+    const stated = { product_version: 'v1.4.0', place: 'readme', ci: true, container: true }
+    expect(readInstallEvent({ ...BODY, ...stated }, (text) => text.toUpperCase())).to.deep.include({
+      productVersion: 'V1.4.0',
+      place: 'README',
+      isCi: true,
+      isContainer: true,
+    })
   })
 
   it('counts a repeated receipt once, in the order they came', () => {

@@ -106,6 +106,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   urlChars: 'An address, without query and fragment',
   clientHintChars: 'A client hint',
   machineFactChars: 'A fact about the machine in an install report',
+  statedFactChars: 'Product version and place in an install report',
   browsersPerInstall: 'Browsers named in an install report',
   handoffCommandChars: 'An install command with its handoff token',
   markerBytes: 'The marker in the browser, padded',

@@ -50,7 +50,9 @@ function unreadLines({ unread }: Explanation): string[] {
 function installLines(install: InstallRow, nowMs: number): string[] {
   const { received_at_ms: atMs, resolution, install_path: path } = install
   const why = RESOLUTION_TEXTS[resolution] ?? POLICY_TEXTS[install.selection_policy] ?? install.selection_policy
-  const machine = [install.platform, install.arch, install.timezone, install.language].filter((part) => part !== '')
+  const machine = [install.platform, install.arch, install.timezone, install.country, install.language].filter(
+    (part) => part !== '',
+  )
   const browsers = install.browsers.length === 0 ? [] : [`browsers: ${install.browsers.join(', ')}`]
   return [
     `Install ${install.event_id}`,
@@ -58,6 +60,12 @@ function installLines(install: InstallRow, nowMs: number): string[] {
     `  when       ${timeText(atMs)} UTC, ${durationText(nowMs - atMs)} ago`,
     ...labelled('machine', [...machine, ...browsers].join(', ')),
     ...labelled('run by', install.agent),
+    ...labelled(
+      'ran in',
+      [...(install.is_ci ? ['CI'] : []), ...(install.is_container ? ['a container'] : [])].join(', '),
+    ),
+    ...labelled('version', install.product_version),
+    ...labelled('place', install.place),
     `  result     ${resolution}: ${why}`,
   ]
 }

@@ -75,6 +75,11 @@ const INSTALL_LINE = selectFrom('installs', [
   'platform',
   'arch',
   'agent',
+  'product_version',
+  'place',
+  'country',
+  'is_ci',
+  'is_container',
   ...LINE_DECIDED,
 ])
 export type InstallLineRow = RowsOf<typeof INSTALL_LINE>

@@ -104,6 +104,11 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     timezone LowCardinality(String),
     language LowCardinality(String),
     agent LowCardinality(String) COMMENT 'Coding agent that ran the install; empty for a person',
+    product_version LowCardinality(String),
+    place LowCardinality(String) COMMENT 'Where the command stood, as the command says',
+    country LowCardinality(String) COMMENT 'Of the time zone; empty if that names none',
+    is_ci Bool,
+    is_container Bool,
     resolution LowCardinality(String),
     selection_policy LowCardinality(String),
     candidate_count UInt16,
@@ -126,8 +131,8 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     -- By the time of their arrival, with every column that lists filter by.
     PROJECTION by_arrival
     (
-        SELECT organization, website, received_at, event_id, installation_id, event_type, install_path, platform, agent, resolution, selection_policy,
-            reason, visit_id
+        SELECT organization, website, received_at, event_id, installation_id, event_type, install_path, platform, agent, product_version, place,
+            country, is_ci, is_container, resolution, selection_policy, reason, visit_id
         ORDER BY organization, website, received_at
     )
 )

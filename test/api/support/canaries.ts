@@ -92,6 +92,7 @@ export async function runEverything(api: Calls, { secrets, addresses }: Canaries
       api.get(`/v1/projects/acme-dev/paths/${percentAll(secret)}/report.sh?r=${secret}`, from()),
       api.get(`/v1/visits?${secret}`, { ...from(), headers }),
       api.event({}, { ...from(), headers: { 'Content-Type': secret, 'User-Agent': escapeAll(secret) } }),
+      api.event({ place: secret, product_version: secret }, from()),
       api.visit({}, { ...from(), origin: `https://${secret}.example` }),
       api.get(`/${secret}`, from()),
     ])

@@ -241,6 +241,7 @@ const FIELDS: readonly (readonly [path: string, chars: number, place: (text: str
     (text) =>
       eventBody({ arch: text, timezone: text, language: text, browsers: Array.from({ length: 32 }, () => text) }),
   ],
+  ['/v1/events', 64, (text) => eventBody({ product_version: text, place: text })],
 ]
 
 function identitiesOf(text: string): Body {
