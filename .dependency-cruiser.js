@@ -49,7 +49,7 @@ const LAYERS = [
     'delivery',
     ...below(
       'delivery',
-      'providers exchange outbound streams facts-writer dispatch rollup recovery state worker mail webhooks tools',
+      'providers exchange outbound streams counting facts-writer dispatch rollup recovery state worker mail webhooks tools',
     ),
   ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
@@ -58,9 +58,9 @@ const LAYERS = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts stream-tables.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
+      'column-types.ts visits.ts stream-tables.ts counted-install-columns.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
     ),
-    ...below('ports/facts', 'pages streams.ts deciding.ts queries.ts facts.ts engine erasure'),
+    ...below('ports/facts', 'pages streams.ts deciding.ts counting.ts queries.ts facts.ts engine erasure'),
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],

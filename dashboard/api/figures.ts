@@ -3,14 +3,15 @@
 import { Type } from 'typebox'
 
 import { LAST_MOMENT_MS } from '../../domain/durations.ts'
-import { INSTALL_COUNTS, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/installs.ts'
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
 import { each, EXAMPLE_UNTIL, FLAG, maybe, NUMBER, SOURCED_VISIT, TEXT, TIME, WEBSITE_PARAMETER } from './shapes.ts'
 
 const website = WEBSITE_PARAMETER
-const by = oneOf(['source', 'medium', 'campaign', 'referrer', 'page'], 'What to count by; source if absent.')
+const by = oneOf(INSTALLS_BY, 'What to count by; source if absent.')
 const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS })
 const PERIOD = { since: moment, until: moment }
 
@@ -22,19 +23,25 @@ const COUNTED_INSTALLS = Type.Object(INSTALLS, { $id: 'InstallCounts' })
 /** The figures of a page, for its period. */
 const FIGURES = { since: TIME, until: TIME, exampleUntil: EXAMPLE_UNTIL }
 
-const REST = 'The total minus the listed values.'
-const BY_SOURCE = {
-  total: VISIT_COUNTS,
-  values: Type.Array(Type.Object({ value: TEXT, ...STEPS })),
-  other: Type.Object(STEPS, { description: REST }),
+const ROW = {
+  row: oneOf(
+    ROW_KINDS,
+    '`value`, or what visits and installs without one are: `direct`, `none` and `no_campaign` (the visit names none), `no_visit` (none was found), `not_looked_up` (by the plan, or a paused install path), `pending` (not decided yet), `other` (values beyond those that are listed).',
+  ),
+  value: Type.String({ description: 'Empty unless the row is one of a value.' }),
 }
-const BY_VALUE = Type.Object(
-  {
-    values: Type.Array(Type.Object({ value: TEXT, ...INSTALLS })),
-    other: Type.Object(INSTALLS, { description: REST }),
-  },
-  { $id: 'ListedInstallCounts' },
-)
+const BY_SOURCE = {
+  total: Type.Object({ ...INSTALLS, visits: VISIT_COUNTS }),
+  rows: Type.Array(
+    Type.Object({
+      ...ROW,
+      ...INSTALLS,
+      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension.'),
+    }),
+    { description: 'They add up to the total.' },
+  ),
+}
+const BY_VALUE = Type.Array(Type.Object({ ...ROW, ...INSTALLS }, { $id: 'InstallRow' }))
 const MATCHED = {
   total: COUNTED_INSTALLS,
   path: BY_VALUE,
@@ -59,7 +66,12 @@ const SHARED_COMMAND = Type.Object({
 })
 
 const TRACKED_DAY = Type.Object(
-  { at: Type.Number({ description: 'Unix ms at which the UTC day begins.' }), visits: NUMBER, installs: NUMBER },
+  {
+    at: Type.Number({ description: 'Unix ms at which the UTC day begins.' }),
+    pageViews: NUMBER,
+    events: Type.Number({ description: 'Install events of every kind.' }),
+    installs: Type.Number({ description: 'Of these events, those that are installs.' }),
+  },
   { $id: 'TrackedDay' },
 )
 
@@ -104,23 +116,22 @@ export const FIGURE_ROUTES = {
   sources: {
     ...READ,
     path: '/api/organizations/:organization/sources',
-    summary: 'The funnel by source, medium, campaign, referrer or page, and the same for the previous period.',
+    summary: 'Visits and installs by source, campaign, version and more, and the same for the previous period.',
     query: { website, by, ...PERIOD },
     answers: { 200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, before: Type.Object(BY_SOURCE) }) },
   },
   match: {
     ...READ,
     path: '/api/organizations/:organization/match',
-    summary: 'Install events of a period: how they were matched, why not, how fast, and by which agents.',
+    summary: 'Installs of a period: how they were matched, why not, how fast, and by which agents.',
     query: { website, ...PERIOD },
     answers: {
       200: Type.Object({
         ...FIGURES,
         ...MATCHED,
         before: Type.Object(MATCHED),
-        unmatched: NUMBER,
         timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
-        agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, ...STEPS })),
+        agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, installs: NUMBER })),
         deliveries: Type.Array(Type.Object({ destination: TEXT, status: TEXT, reason: TEXT, deliveries: NUMBER })),
       }),
     },

@@ -3,6 +3,7 @@
 import { Type } from 'typebox'
 
 import { DAY_MS, LAST_MOMENT_MS, SECOND_MS } from '../../domain/durations.ts'
+import { INSTALL_KINDS } from '../../domain/figures/install-kinds.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { DESTINATION_MODES, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
@@ -38,6 +39,10 @@ export const INSTALL_LIST_QUERY = {
   ...PERIOD,
   resolution: oneOf(['matched', 'unmatched', 'counted', 'pending'], 'What was decided of it.'),
   eventType: oneOf(['install_started', 'install_completed', 'first_run'], 'Which event it is.'),
+  kind: oneOf(INSTALL_KINDS, 'What figures count it as.'),
+  version: maybeEmptyParameter('Product version; empty: it was not given.', LIMITS.statedFactChars),
+  country: maybeEmptyParameter('Country of the time zone; empty: it is not known.', LIMITS.statedFactChars),
+  place: maybeEmptyParameter('Where the command stands; empty: it was not given.', LIMITS.statedFactChars),
   path: maybeEmptyParameter('Install path; empty: it has none.', LIMITS.clientHintChars),
   platform: maybeEmptyParameter('Platform; empty: it was not given.', LIMITS.clientHintChars),
   agent: maybeEmptyParameter('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),

@@ -3,6 +3,7 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema, type TUnsafe } from 'typebox'
 
+import { ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -57,17 +58,10 @@ export const WEBSITE_PARAMETER = textParameter('One website instead of all.', LI
 export const CURSOR_CHARS = 400
 export const CURSOR_PARAMETER = textParameter('`next` of the page before.', CURSOR_CHARS)
 
-const fromVisit = (what: string) =>
-  maybeEmptyParameter(`${what} of the visit; empty: the visit has none.`, LIMITS.urlChars)
-
 /** Where a visit came from, as figures count it. */
-export const ORIGIN_PARAMETERS = {
-  source: fromVisit('utm_source'),
-  medium: fromVisit('utm_medium'),
-  campaign: fromVisit('utm_campaign'),
-  referrer: fromVisit('Host of the referrer'),
-  page: fromVisit('Origin and path of the page'),
-} as const
+export const ORIGIN_PARAMETERS = recordOf(ORIGIN_DIMENSIONS, (dimension) =>
+  maybeEmptyParameter(`${ORIGIN_NAMES[dimension]} of the visit; empty: the visit has none.`, LIMITS.urlChars),
+)
 
 /** A period of Unix milliseconds, of which either end may be left out. */
 export const PERIOD_PARAMETERS = {

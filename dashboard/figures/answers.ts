@@ -1,10 +1,22 @@
 /** Figures as answers show them: counts by name, the largest values, and the rest of the total. */
 
 import { recordOf } from '../../domain/typed-keys.ts'
-import { restOf, type Cell, type Counts } from '../../domain/figures/cells.ts'
+import { restOf, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
+import {
+  emptyRow,
+  INSTALL_COUNTS,
+  ROW_KINDS,
+  type InstallCounts,
+  type InstallDimension,
+  type RowKind,
+} from '../../domain/figures/installs.ts'
+import { NO_INSTALLS, restOfInstalls, type InstallFigure } from './read-installs.ts'
 
-const MAX_VALUES = 200
-const NOTHING: Counts = [0, 0, 0, 0, 0, 0]
+/** With installs: more than people read, so that a value that has an install is hardly ever among the others. */
+const MAX_VALUES = 2_000
+/** With visits alone. */
+const MAX_FURTHER = 200
+const NOTHING: Counts = [0, 0, 0, 0, 0, 0, 0]
 
 export function named<Name extends string>(names: readonly Name[], counts: readonly number[]) {
   return recordOf(names, (name) => counts[names.indexOf(name)] ?? 0)
@@ -16,11 +28,86 @@ export function totalOf(cells: readonly Cell[] | undefined): Counts {
   return counts
 }
 
-/** The first values, and the sum of all others; an empty value means unknown. */
-export function listed<Name extends string>(names: readonly Name[], cells: readonly Cell[] | undefined, total: Counts) {
-  const shown = (cells ?? []).slice(0, MAX_VALUES)
-  return {
-    values: shown.map(([value, ...counts]) => ({ value, ...named(names, counts) })),
-    other: named(names, restOf(total, shown)),
+/** A row of figures of installs, as it is answered. */
+export interface ListedInstalls extends InstallCounts {
+  readonly row: RowKind
+  /** Empty unless the row is one of a value. */
+  readonly value: string
+}
+
+/** The first values, installs that have none, and all others as one row. They add up to the total. */
+export function listedInstalls(figures: readonly InstallFigure[], total: InstallCounts): readonly ListedInstalls[] {
+  const values = figures.filter(({ row }) => row === 'value').slice(0, MAX_VALUES)
+  const others = figures.filter(({ row }) => row !== 'value')
+  const shown = [...values, ...others]
+  const rest = restOfInstalls(total, shown)
+  const isLeft = INSTALL_COUNTS.some((name) => rest[name] > 0)
+  const rows = isLeft ? [...shown, { row: 'other' as const, value: '', counts: rest }] : shown
+  return rows.map(({ row, value, counts }) => ({ row, value, ...counts }))
+}
+
+interface SourceParts {
+  readonly by: InstallDimension
+  readonly total: { readonly installs: InstallCounts; readonly visits: Counts }
+  readonly installs: readonly InstallFigure[]
+  /** By value, an empty one for visits that have none; null if visits are not counted by this. */
+  readonly visits: readonly Cell[] | null
+}
+
+type VisitCounts = Readonly<Record<(typeof VISIT_STEPS)[number], number>>
+
+/** Visits and installs of one value, or of those that have none. */
+export interface SourceFigure extends ListedInstalls {
+  readonly visits: VisitCounts | null
+}
+
+/** Visits and installs of each value beside each other, those of the most installs first; then what has no value, in the order of `ROW_KINDS`. */
+export function sourceRows({ by, total, installs, visits }: SourceParts) {
+  const ofVisits = new Map((visits ?? []).map((cell) => [cell[0], cell]))
+  const rows = new Map<string, SourceFigure>()
+  for (const row of listedInstalls(installs, total.installs)) {
+    rows.set(`${row.row} ${row.value}`, { ...row, visits: visits === null ? null : named(VISIT_STEPS, NOTHING) })
   }
+  const listed = listedVisits(by, rows, visits ?? [])
+  for (const [key, value, row] of listed) {
+    const [, ...counts] = ofVisits.get(value) ?? (['', ...NOTHING] as const)
+    const own = rows.get(key) ?? { row, value, ...NO_INSTALLS }
+    rows.set(key, { ...own, visits: named(VISIT_STEPS, counts) })
+  }
+  if (visits !== null) {
+    const shown = listed.map(([, value]) => ofVisits.get(value)).filter((cell) => cell !== undefined)
+    const rest = restOf(total.visits, shown)
+    const other = rows.get(OTHER_KEY) ?? { row: 'other', value: '', ...NO_INSTALLS }
+    if (rest.some((count) => count > 0)) rows.set(OTHER_KEY, { ...other, visits: named(VISIT_STEPS, rest) })
+  }
+  return {
+    total: { ...total.installs, visits: named(VISIT_STEPS, total.visits) },
+    rows: [...rows.values()].sort(byInstallsThenVisits),
+  }
+}
+
+const OTHER_KEY = 'other '
+
+/** Of the values of visits those with a row already, and the greatest of the others. */
+function listedVisits(
+  by: InstallDimension,
+  rows: ReadonlyMap<string, SourceFigure>,
+  visits: readonly Cell[],
+): readonly (readonly [key: string, value: string, row: RowKind])[] {
+  const named = visits.map(([value]) => {
+    const row = value === '' ? emptyRow(by) : 'value'
+    return [`${row} ${value}`, value, row] as const
+  })
+  const known = named.filter(([key, value]) => value === '' || rows.has(key))
+  const further = named.filter(([key, value]) => value !== '' && !rows.has(key))
+  return [...known, ...further.slice(0, MAX_FURTHER)]
+}
+
+function byInstallsThenVisits(a: SourceFigure, b: SourceFigure): number {
+  return (
+    ROW_KINDS.indexOf(a.row) - ROW_KINDS.indexOf(b.row) ||
+    b.installs - a.installs ||
+    (b.visits?.visits ?? 0) - (a.visits?.visits ?? 0) ||
+    (a.value < b.value ? -1 : 1)
+  )
 }

@@ -2,13 +2,14 @@
 
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
-import { cellOf, restOf, type Cell } from '../../domain/figures/cells.ts'
+import { restOf, type Cell } from '../../domain/figures/cells.ts'
 import { answer } from '../http/call.ts'
 import { totalOf } from './answers.ts'
 import type { FigureParts } from './pages.ts'
 import { readExampleUntil } from './example.ts'
 import type { FiguresPeriod } from './period.ts'
 import { readFigures, type FigureSource } from './read-figures.ts'
+import { readInstallFigures } from './read-installs.ts'
 
 const DAYS = 30
 
@@ -17,11 +18,12 @@ export function readChecklist({ scope, keyIds }: FigureParts) {
     const untilMs = hourAfter(call.nowMs)
     const period = { sinceMs: untilMs - DAYS * DAY_MS, untilMs }
     const source = { reads, nowMs: call.nowMs, keyIds }
-    const figures = await readFigures(source, period, ['visits', 'installs', 'delivery'])
+    const figures = await readFigures(source, period, ['visits', 'events', 'delivery'])
+    const installs = await readInstallFigures(source, period, [])
     const exampleUntil = await readExampleUntil(reads, period.sinceMs, call.nowMs)
     const made = exampleUntil === null ? NOTHING_MADE_UP : await madeUpIn(source, period)
     const [visits, activated, copied] = restOf(totalOf(figures.get('visits')), made.visits)
-    const [started, completed, firstRun, matched] = restOf(totalOf(figures.get('installs')), made.installs)
+    const [events] = totalOf(figures.get('events'))
     const delivered = (figures.get('delivery') ?? []).filter(([value]) => value.split('\t')[1] === 'delivered')
     const destinations = reads.websites.flatMap((website) => website.destinations)
     const line = (id: string, count: number) => ({ id, isDone: count > 0, count })
@@ -33,8 +35,8 @@ export function readChecklist({ scope, keyIds }: FigureParts) {
         line('visit_seen', visits),
         line('marker_activated', activated),
         line('command_copied', copied),
-        line('hook_reached', started + completed + firstRun),
-        line('install_matched', matched),
+        line('hook_reached', events - made.events),
+        line('install_matched', installs.total.matched - made.matched),
         line(
           'provider_accepted',
           delivered.reduce((sum, cell) => sum + cell[1], 0),
@@ -47,17 +49,21 @@ export function readChecklist({ scope, keyIds }: FigureParts) {
 
 interface MadeUp {
   readonly visits: readonly Cell[]
-  readonly installs: readonly Cell[]
+  /** Install events. */
+  readonly events: number
+  /** Of these, with a visit. */
+  readonly matched: number
 }
 
-const NOTHING_MADE_UP: MadeUp = { visits: [], installs: [] }
+const NOTHING_MADE_UP: MadeUp = { visits: [], events: 0, matched: 0 }
 
 /** Visits by their pages, install events by their IDs. It plans no delivery. */
 async function madeUpIn(source: FigureSource, period: FiguresPeriod): Promise<MadeUp> {
   const pages = (await readFigures(source, period, ['page'])).get('page') ?? []
-  const events = await source.reads.run('madeUpInstalls', { since_ms: period.sinceMs, until_ms: period.untilMs })
+  const [made] = await source.reads.run('madeUpInstalls', { since_ms: period.sinceMs, until_ms: period.untilMs })
   return {
     visits: pages.filter(([page]) => page.startsWith(`${EXAMPLE_DATA.origin}/`)),
-    installs: events.map(({ counts }) => cellOf({ value: '', counts })),
+    events: made?.events ?? 0,
+    matched: made?.matched ?? 0,
   }
 }

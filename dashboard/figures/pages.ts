@@ -3,14 +3,23 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
-import { cellOf, INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { cellOf, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { listed, named, totalOf } from './answers.ts'
+import { listedInstalls, named, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
 import { periodBefore, periodOf, type FiguresPeriod, type AskedOfFigures } from './period.ts'
-import { readFigures, readSteps, type FigureSource, type FiguresOf } from './read-figures.ts'
+import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
+import {
+  installFiguresOf,
+  installSlices,
+  readAgentPages,
+  readInstallAges,
+  readInstallFigures,
+  readInstallSteps,
+} from './read-installs.ts'
 
 export interface FigureParts {
   readonly scope: ReadScope
@@ -59,56 +68,64 @@ export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
   }
 }
 
-/** The funnel by source, medium, campaign, referrer or page, and the same for the previous period. */
+/**
+ * Visits and installs by one dimension, and the same for the previous period. Visits count when they began, installs when they were received; installs
+ * without a value have rows of their own, so that all rows add up to the total.
+ */
 export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { query }: CallTo<'sources'>) {
   const { by = 'source' } = query
-  const now = await readFigures(source, period, ['visits', by])
-  const then = await readFigures(source, periodBefore(period), ['visits', by])
-  const total = totalOf(now.get('visits'))
-  const totalBefore = totalOf(then.get('visits'))
   return {
     by,
-    total: named(VISIT_STEPS, total),
-    ...listed(VISIT_STEPS, now.get(by), total),
-    before: { total: named(VISIT_STEPS, totalBefore), ...listed(VISIT_STEPS, then.get(by), totalBefore) },
+    ...(await figuresBy(source, period, by)),
+    before: await figuresBy(source, periodBefore(period), by),
   }
+}
+
+/** Visits by dimension of a machine are not known: there is nothing to count but installs. */
+export async function figuresBy(source: FigureSource, period: FiguresPeriod, by: InstallDimension) {
+  const installs = await readInstallFigures(source, period, [by])
+  const isOfVisits = isOriginDimension(by)
+  const visits = await readFigures(source, period, isOfVisits ? ['visits', by] : ['visits'])
+  return sourceRows({
+    by,
+    total: { installs: installs.total, visits: totalOf(visits.get('visits')) },
+    installs: installs.by(by),
+    visits: isOriginDimension(by) ? (visits.get(by) ?? []) : null,
+  })
 }
 
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 
 /** Installs, each of them by how they were matched, why not, and who ran them. */
-function matchedInstalls(figures: FiguresOf) {
-  const total = totalOf(figures.get('installs'))
-  const byDimension = recordOf(MATCH_DIMENSIONS, (by) => listed(INSTALL_COUNTS, figures.get(by), total))
+async function matchedInstalls(source: FigureSource, period: FiguresPeriod) {
+  const slices = await installSlices(source, period)
+  const figures = await installFiguresOf(source, slices, [...MATCH_DIMENSIONS, 'reason'])
+  const byDimension = recordOf(MATCH_DIMENSIONS, (by) => listedInstalls(figures.by(by), figures.total))
+  const unmatched = figures.by('reason').filter(({ counts }) => counts.unmatched > 0)
   return {
-    total: named(INSTALL_COUNTS, total),
-    ...byDimension,
-    reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
+    slices,
+    figures: {
+      total: figures.total,
+      ...byDimension,
+      reason: unmatched.map(({ value, counts }) => ({ value, installs: counts.unmatched })),
+    },
   }
 }
 
-/** Install events by the hour of arrival: why some are not matched, and whether people or agents ran them. */
+/** Installs by the hour of arrival: why some have no visit, and whether people or agents ran them. */
 export async function matchPage(source: FigureSource, period: FiguresPeriod) {
-  const compared = ['installs', ...MATCH_DIMENSIONS, 'reason'] as const
-  const wanted = [...compared, 'time_to_install', 'agent_page', 'delivery'] as const
-  const figures = await readFigures(source, period, wanted)
-  const before = await readFigures(source, periodBefore(period), compared)
-  const installs = matchedInstalls(figures)
+  const { slices, figures } = await matchedInstalls(source, period)
+  const before = await matchedInstalls(source, periodBefore(period))
+  const ages = await readInstallAges(source, slices)
+  const deliveries = await readFigures(source, period, ['delivery'])
   return {
-    ...installs,
-    before: matchedInstalls(before),
-    unmatched: installs.total.unmatched,
-    timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => {
-      const cell = figures.get('time_to_install')?.find(([value]) => value === String(bucket))
-      return { fromSeconds, installs: cell?.[2] ?? 0 }
-    }),
-    agentPages: (figures.get('agent_page') ?? []).map(([value, ...counts]) => {
-      const [agent = '', page = ''] = value.split('\t')
-      return { agent, page, ...named(VISIT_STEPS, counts) }
-    }),
-    deliveries: (figures.get('delivery') ?? []).map(([value, deliveries]) => {
+    ...figures,
+    before: before.figures,
+    timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => ({ fromSeconds, installs: ages[bucket] ?? 0 })),
+    agentPages: await readAgentPages(source, slices),
+    deliveries: (deliveries.get('delivery') ?? []).map(([value, count]) => {
       const [destination = '', status = '', reason = ''] = value.split('\t')
-      return { destination, status, reason, deliveries }
+      return { destination, status, reason, deliveries: count }
     }),
   }
 }
@@ -140,25 +157,29 @@ export function usagePage({ scope, keyIds }: FigureParts) {
 interface TrackedDay {
   /** Unix ms at which the UTC day begins. */
   readonly at: number
-  readonly visits: number
+  readonly pageViews: number
+  /** Install events of every kind. */
+  readonly events: number
+  /** Of these events, those that are installs. */
   readonly installs: number
 }
 
 /** Of all websites that the organisation has or had, as the quota counts. Days without any are left out. */
 async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promise<readonly TrackedDay[]> {
   const former = await trackedByFormer(source, period)
-  const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
-  const installs = await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS })
-  const countAt = (steps: typeof visits, at: number, places: number): number =>
-    sumOfCounts(steps.find((step) => step.at === at)?.counts.slice(0, places) ?? [])
+  const pageViews = await readSteps(source, period, { dimension: 'page_views', stepMs: DAY_MS })
+  const events = await readSteps(source, period, { dimension: 'events', stepMs: DAY_MS })
+  const installs = await readInstallSteps(source, await installSlices(source, period), DAY_MS)
+  const countAt = (steps: typeof events, at: number): number => steps.find((step) => step.at === at)?.counts[0] ?? 0
   const formerAt = (at: number) => former.find((day) => day.at_ms === at) ?? { visits: 0, installs: 0 }
-  const days = new Set([...visits, ...installs].map(({ at }) => at).concat(former.map((day) => day.at_ms)))
+  const days = new Set([...pageViews, ...events].map(({ at }) => at).concat(former.map((day) => day.at_ms)))
   return [...days]
     .sort((a, b) => a - b)
     .map((at) => ({
       at,
-      visits: countAt(visits, at, 1) + formerAt(at).visits,
-      installs: countAt(installs, at, EVENT_TYPES) + formerAt(at).installs,
+      pageViews: countAt(pageViews, at) + formerAt(at).visits,
+      events: countAt(events, at) + formerAt(at).installs,
+      installs: installs.find((step) => step.at === at)?.counts.installs ?? 0,
     }))
 }
 
@@ -174,13 +195,6 @@ async function trackedByFormer({ reads }: FigureSource, { sinceMs, untilMs }: Fi
 
 const FORMER_DAYS = 8
 
-/** The first counts of installs are those of the types of events. */
-const EVENT_TYPES = INSTALL_COUNTS.indexOf('matched')
-
 function trackedIn(days: readonly TrackedDay[]): number {
-  return sumOfCounts(days.map(({ visits, installs }) => visits + installs))
-}
-
-function sumOfCounts(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0)
+  return days.reduce((sum, { pageViews, events }) => sum + pageViews + events, 0)
 }

@@ -26,7 +26,7 @@ const ROWS_AT_ONCE = 3_000
 /** Whole days, so that steps of a day are never cut. */
 const DAY_HOURS = 24
 
-export type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
+type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
 
 /** The cells of each dimension, largest first. */
 export async function readFigures(
@@ -51,7 +51,7 @@ export async function readFigures(
 export async function readSteps(
   source: FigureSource,
   period: FiguresPeriod,
-  { dimension, stepMs }: { readonly dimension: 'visits' | 'installs'; readonly stepMs: number },
+  { dimension, stepMs }: { readonly dimension: 'visits' | 'page_views' | 'events'; readonly stepMs: number },
 ): Promise<readonly { readonly at: number; readonly counts: Counts }[]> {
   const steps: Cell[] = []
   const add = (atMs: number, counts: readonly number[]): void =>
@@ -61,8 +61,11 @@ export async function readSteps(
     for (const { at_ms: at, counts } of rows) add(at, counts)
   }
   const range = rawRange(source, period)
-  const raw = dimension === 'visits' ? 'visitSteps' : 'installSteps'
-  if (range !== null) for (const { at_ms: at, counts } of await source.reads.run(raw, range)) add(at, counts)
+  const present = async (bounds: NonNullable<typeof range>) =>
+    dimension === 'visits'
+      ? source.reads.run('visitSteps', bounds)
+      : source.reads.run('trackedSteps', { ...bounds, column: dimension })
+  if (range !== null) for (const { at_ms: at, counts } of await present(range)) add(at, counts)
   return sumCells(steps)
     .map(([at, ...counts]) => ({ at: Number(at), counts }))
     .sort((a, b) => a.at - b.at)
@@ -94,10 +97,10 @@ async function readRaw(
   const isOfVisits = (dimension: Dimension): boolean => VISIT_DIMENSIONS.some((each) => each === dimension)
   const ofVisits = dimensions.some(isOfVisits)
   const ofDeliveries = dimensions.includes('delivery')
-  const ofInstalls = dimensions.some((each) => each !== 'delivery' && !isOfVisits(each))
+  const ofTracked = dimensions.some((each) => each !== 'delivery' && !isOfVisits(each))
   return [
     ...(ofVisits ? await source.reads.run('funnelCells', range) : []),
-    ...(ofInstalls ? await source.reads.run('installCells', range) : []),
+    ...(ofTracked ? await source.reads.run('trackedCells', range) : []),
     ...(ofDeliveries ? await source.reads.run('deliveryCells', range) : []),
   ]
 }

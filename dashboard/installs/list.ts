@@ -2,9 +2,11 @@
 
 import { areVerdicts } from '../../domain/collection/stored-install.ts'
 import { parsedAs } from '../../domain/guards.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
+import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
@@ -44,7 +46,7 @@ export async function readInstallPage(
   const { rows, next } = await walkBack<InstallLineRow>(
     { ...walk, firstSpanMs: FIRST_SPAN_MS },
     {
-      read: (window) => readInstallWindow(reads, window, filters),
+      read: (window) => readInstallRows(reads, { ...window, ...filters }),
       positionOf: ({ received_at_ms: beforeMs, event_id: beforeId }) => ({ beforeMs, beforeId }),
     },
     clock,
@@ -53,45 +55,15 @@ export async function readInstallPage(
   return { rows: rows.map((install) => ({ install, visit: visitOf(install) })), next }
 }
 
-/** As many as one statement names. */
-const MOST_VISITS = 5_000
-
-/** Null if installs of the window are matched to more visits from there than one statement can name. */
-async function readInstallWindow(
-  reads: OrganizationFacts,
-  bounds: WalkWindow,
-  filters: InstallFilters,
-): Promise<FoundRows<InstallLineRow> | null> {
-  const isOrigin = ([name]: readonly [string, unknown]): boolean => ORIGINS.some((each) => each === name)
-  const own = Object.entries(filters)
-  const origin = Object.fromEntries(own.filter(isOrigin))
-  if (Object.keys(origin).length === 0) return readInstallRows(reads, { ...bounds, ...filters })
-  const { since_ms, until_ms } = bounds
-  const visits = await reads.run('visitsOfOrigin', { since_ms, until_ms, ...origin, limit: MOST_VISITS })
-  if (visits.length === 0) return { rows: [], reached: null }
-  if (visits.length === MOST_VISITS) return null
-  const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
-  const others: InstallFilters = Object.fromEntries(own.filter((entry) => !isOrigin(entry)))
-  return readInstallRows(reads, { ...bounds, ...others, ...keys })
-}
-
 function readInstallRows(
   reads: OrganizationFacts,
-  { limit: wanted, ...window }: WalkWindow & InstallFilters & { readonly visit_ids?: readonly string[] },
+  { limit: wanted, ...window }: WalkWindow & InstallFilters,
 ): Promise<FoundRows<InstallLineRow>> {
   return readFirstRecords(wanted, {
     keys: (limit) => reads.run('installKeys', { ...window, limit }),
     rows: (eventIds) => reads.run('installLines', { ...window, event_ids: eventIds }),
   })
 }
-
-const ORIGINS = [
-  'source',
-  'medium',
-  'campaign',
-  'referrer',
-  'page',
-] as const satisfies readonly (keyof InstallFilters)[]
 
 const FILTER_COLUMNS = {
   resolution: 'resolution',
@@ -103,11 +75,11 @@ const FILTER_COLUMNS = {
   platform: 'platform',
   agent: 'agent',
   ranBy: 'ran_by',
-  source: 'source',
-  medium: 'medium',
-  campaign: 'campaign',
-  referrer: 'referrer',
-  page: 'page',
+  kind: 'kind',
+  version: 'version',
+  country: 'country',
+  place: 'place',
+  ...recordOf(ORIGIN_DIMENSIONS, (dimension) => dimension),
   visitSince: 'visit_since_ms',
   visitUntil: 'visit_until_ms',
   leastVisitAge: 'least_visit_age_s',

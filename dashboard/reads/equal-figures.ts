@@ -14,11 +14,16 @@ type Run = Facts['run']
 const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
   'visitsByHour',
   'visitSteps',
-  'installSteps',
+  'trackedSteps',
   'rolledSteps',
   'rolledCells',
   'funnelCells',
-  'installCells',
+  'trackedCells',
+  'countedByHour',
+  'installsByHour',
+  'installsByValue',
+  'installsByAge',
+  'installsByAgentPage',
   'deliveryCells',
 ])
 const SHARED_MS = 1_000

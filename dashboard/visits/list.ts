@@ -2,6 +2,8 @@
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { LaterStep } from '../../domain/figures/cells.ts'
+import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
@@ -83,11 +85,7 @@ export function walkVisits<Row>(
 const FILTER_COLUMNS = {
   step: 'step',
   agent: 'agent',
-  source: 'source',
-  medium: 'medium',
-  campaign: 'campaign',
-  referrer: 'referrer',
-  page: 'page',
+  ...recordOf(ORIGIN_DIMENSIONS, (dimension) => dimension),
 } as const satisfies Readonly<Record<string, keyof VisitFilters>>
 
 export function visitFilters(values: QueryValues): VisitFilters {
@@ -114,7 +112,7 @@ export function listVisits(scope: ReadScope, cursors: Cursors, clock: PageClock)
   })
 }
 
-function shownVisit({ activated, copied, started, completed, first_run, ...visit }: VisitLineRow) {
-  const reached: Readonly<Record<LaterStep, number>> = { activated, copied, started, completed, first_run }
+function shownVisit({ activated, copied, started, installed, first_run, converted, ...visit }: VisitLineRow) {
+  const reached: Readonly<Record<LaterStep, number>> = { activated, copied, started, installed, first_run, converted }
   return { visit, reached: LATER_STEPS.filter((step) => reached[step] > 0) }
 }

@@ -4,13 +4,15 @@
  * A row that the engine refuses is found by bisection and kept in `poison_records`; it never holds up the others.
  */
 
+import { recordKey } from '../../domain/records.ts'
 import { readRecord } from '../../domain/read-record.ts'
 import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { RowsRefused } from '../../ports/facts/facts.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
-import type { FactRow, FactsBatches, FactsWriter } from '../../ports/facts/facts.ts'
+import type { FactRow, FactsBatches, FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
+import { countInstalls, type EventKey } from '../counting/count-installs.ts'
 import type { Erasures } from './erasures.ts'
-import type { HourMarks } from './hour-marks.ts'
+import type { HourMarks } from '../counting/hour-marks.ts'
 import type { StreamBacklog } from './stream-rows.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
@@ -39,11 +41,19 @@ interface BatchTools {
 
 /** Rejects with `FactsUnavailable`, and then the state of the batch is unknown; repeating it is safe. */
 export async function writeBatch(
-  facts: FactsWriter & FactsBatches,
+  facts: FactsReader & FactsWriter & FactsBatches,
   batch: Batch,
   tools: BatchTools,
 ): Promise<BatchReport> {
   await tools.erasures.refresh()
+  const installs = new InstallKeys()
+  const report = await writeFacts(facts, batch, { ...tools, installs })
+  // After the facts, from which they are judged, and before the position moves on.
+  await countInstalls(facts, installs.all(), tools)
+  return report
+}
+
+async function writeFacts(facts: FactsWriter & FactsBatches, batch: Batch, tools: NotingTools): Promise<BatchReport> {
   try {
     return await writeAtOnce(facts, batch, tools)
   } catch (error) {
@@ -52,13 +62,33 @@ export async function writeBatch(
   }
 }
 
+/** Events of a batch that were reported, or decided about. */
+class InstallKeys {
+  readonly #keys = new Map<string, EventKey>()
+
+  note(table: FactTable, row: FactRow): void {
+    if (table !== 'installs' && table !== 'install_decisions') return
+    const key = { organization: String(row['organization']), website: String(row['website']) }
+    const event_id = String(row['event_id'])
+    this.#keys.set(recordKey(key, event_id), { ...key, event_id })
+  }
+
+  all(): readonly EventKey[] {
+    return [...this.#keys.values()]
+  }
+}
+
+interface NotingTools extends BatchTools {
+  readonly installs: InstallKeys
+}
+
 /**
  * The path of every healthy batch. Rows become text as they are made, so that little is held in memory until the insert.
  */
 async function writeAtOnce(
   facts: FactsBatches,
   batch: Batch,
-  { marks, erasures, backlog, nowMs }: BatchTools,
+  { marks, erasures, backlog, installs, nowMs }: NotingTools,
 ): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
@@ -70,6 +100,7 @@ async function writeAtOnce(
   const add: AddRow = (table, row) => {
     collected.add(table, row)
     hours.note(table, row)
+    installs.note(table, row)
     const entry = batch.entries[done]
     if (entry !== undefined) streams.note(table, row, entry)
     rows.set(table, (rows.get(table) ?? 0) + 1)
@@ -120,8 +151,8 @@ interface TableRows {
 }
 
 /** The path of a batch with an unreadable entry or a refused row: all other rows are inserted, and these are kept apart. */
-async function writeApart(facts: FactsWriter, batch: Batch, tools: BatchTools): Promise<BatchReport> {
-  const { marks, nowMs, erasures, backlog } = tools
+async function writeApart(facts: FactsWriter, batch: Batch, tools: NotingTools): Promise<BatchReport> {
+  const { marks, nowMs, erasures, backlog, installs } = tools
   const poison: FactRow[] = []
   const keep = (entry: StoredEntry, table: FactTable | '', reason: string): void => {
     const value = entry.value.slice(0, MAX_POISON_CHARS)
@@ -136,6 +167,7 @@ async function writeApart(facts: FactsWriter, batch: Batch, tools: BatchTools): 
     const isRefused = new Set(refused.map(({ index }) => index))
     for (const [index, row] of rows.entries()) {
       hours.note(table, row)
+      if (!isRefused.has(index)) installs.note(table, row)
       const entry = sources[index]
       if (entry !== undefined && !isRefused.has(index)) streams.note(table, row, entry)
     }

@@ -4,6 +4,8 @@
  * be repeated, and a kill between any two loses nothing.
  */
 
+import { randomUUID } from 'node:crypto'
+
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 import { HOUR_MS, hourOf } from '../../domain/durations.ts'
@@ -14,8 +16,11 @@ import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import { ownersOf } from '../../ports/facts/query-parts.ts'
+import { ownersOf, type OwnerKeys } from '../../ports/facts/query-parts.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { countInstalls, type EventKey } from '../counting/count-installs.ts'
+import { countErasures } from '../facts-writer/erasures.ts'
+import { createHourMarks, type HourMarks } from '../counting/hour-marks.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
 
@@ -34,6 +39,8 @@ const EVERY_MS = 30_000
 const HOURS_AT_ONCE = 100
 /** Each insert makes a part, which is synced, and merged with others later. */
 const HOURS_PER_INSERT = 10
+/** Of one hour: more than a service of this size receives. */
+const EVENTS_MAX = 1_000_000
 /** Bounds the memory of one statement, and its rows: a visit has some ten cells. */
 const FACTS_AT_ONCE = 5_000
 
@@ -58,16 +65,23 @@ interface RollUpOptions {
  */
 export async function rollUp({ facts, nowMs }: CountedFacts, options: RollUpOptions = {}): Promise<void> {
   const { metrics, signal } = options
+  const counting = { facts, marks: createHourMarks(randomUUID(), nowMs) }
+  await countAgain(counting, await facts.run('eventsWithLateVisits', {}))
   // Hours that have not ended are read from the facts.
   const until = hourOf(nowMs())
   let found = HOURS_AT_ONCE
   while (found === HOURS_AT_ONCE) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
     metrics?.open(dirty.length)
-    await countAll(facts, dirty, options)
+    await countAll(counting, dirty, options)
     if (signal?.aborted ?? false) return
     found = dirty.length
   }
+}
+
+/** Facts, and the marks for hours of visits that judging an install changes. */
+interface CountingFacts extends Pick<CountedFacts, 'facts'> {
+  readonly marks: HourMarks
 }
 
 type DirtyHour = QueryRow<'dirtyHours'>
@@ -76,10 +90,11 @@ type WebsiteCell = QueryRow<'hourFunnel'>
 
 /** One insert stores some hours. If one cannot be counted, those before it are stored. */
 async function countAll(
-  facts: RollupDeps['facts'],
+  counting: CountingFacts,
   dirty: readonly DirtyHour[],
   { metrics, signal }: RollUpOptions,
 ): Promise<void> {
+  const { facts } = counting
   const rows: RowOf<'website_hours'>[] = []
   const store = async (): Promise<void> => {
     const counted = rows.splice(0)
@@ -89,7 +104,7 @@ async function countAll(
   }
   try {
     for await (const { part, known } of partsToCount(facts, dirty)) {
-      const cells = await countedCells(facts, part, known)
+      const cells = await countedCells(counting, part, known)
       rows.push(...part.map((each) => hourRow(each, cells.get(ownerKey(each)) ?? [], known.get(ownerKey(each)))))
       if (rows.length >= HOURS_PER_INSERT) await store()
       if (signal?.aborted ?? false) return
@@ -133,25 +148,45 @@ function partsOf(
 
 /** The counted cells of each website of a part. They are read only after the marks were. */
 async function countedCells(
-  facts: RollupDeps['facts'],
+  counting: CountingFacts,
   part: readonly DirtyHour[],
   known: ReadonlyMap<string, HourFacts>,
 ): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
+  const { facts } = counting
   const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
   if (withFacts.length === 0) return new Map()
   const period = hourPeriod(withFacts)
+  await recountInstalls(counting, period)
   const keyIds = [...new Set(withFacts.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))]
   const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
-  const installs = await facts.run('hourInstalls', period)
-  const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
-  const isCut = [funnel, installs, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
-  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...installs, ...deliveries], ownerKey)
+  const tracked = await facts.run('hourTracked', period)
+  const deliveries = tracked.length === 0 ? [] : await facts.run('hourDeliveries', period)
+  const isCut = [funnel, tracked, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
+  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...tracked, ...deliveries], ownerKey)
   const apart: (readonly [string, readonly WebsiteCell[]])[] = []
-  for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
+  for (const hour of part) apart.push(...(await countedCells(counting, [hour], known)))
   return new Map(apart)
 }
 
-function hourPeriod(hours: readonly DirtyHour[]): RawPeriod {
+/** Judges the install events of the hour again: two writers may have judged without each other's. */
+async function recountInstalls({ facts, marks }: CountingFacts, period: RawPeriod & OwnerKeys): Promise<void> {
+  const { organizations, websites, since_ms, until_ms } = period
+  const events = await facts.run('eventsReceived', { organizations, websites, since_ms, until_ms, limit: EVENTS_MAX })
+  await countAgain({ facts, marks }, events)
+}
+
+async function countAgain({ facts, marks }: CountingFacts, events: readonly EventKey[]): Promise<void> {
+  if (events.length === 0) return
+  let erasures = await countErasures(facts)
+  const isStillRight = async (): Promise<boolean> => {
+    const before = erasures
+    erasures = await countErasures(facts)
+    return erasures === before
+  }
+  await countInstalls(facts, events, { marks, isStillRight })
+}
+
+function hourPeriod(hours: readonly DirtyHour[]): RawPeriod & OwnerKeys {
   const hour = hours[0]?.hour_ms ?? 0
   return { ...ownersOf(hours), since_ms: hour, until_ms: hour + HOUR_MS }
 }

@@ -67,7 +67,13 @@ export async function planErasure(facts: FactsReader & ErasureCounter, subject: 
   const { visits, chain, installs, shared } = await findAll(facts, owner, subject)
   const eventIds = installs.map(({ event_id: id }) => id)
   const others = installs.map(({ installation_id: id }) => id).filter((id) => !installationIds.includes(id))
-  const times = [...chain.map(({ issued_at_ms: ms }) => ms), ...installs.map(({ received_at_ms: ms }) => ms)]
+  const counted = await facts.run('countedForVisits', { ...owner, visit_ids: [...visits] })
+  const times = [
+    ...chain.map(({ issued_at_ms: ms }) => ms),
+    ...installs.map(({ received_at_ms: ms }) => ms),
+    // Installs without a visit of their own that count for one of these.
+    ...counted.map(({ received_at_ms: ms }) => ms),
+  ]
   const ids = { installationIds, visitIds: [...visits], eventIds }
   return {
     ...owner,

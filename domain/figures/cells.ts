@@ -1,30 +1,22 @@
 /** Counts by value: the cells of an hour's figures, and sums of them. */
 
-/** In the order of a row's columns. */
-export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'completed', 'first_run'] as const
-/** What only some visits reach, in order. */
+import { ORIGIN_DIMENSIONS } from './installs.ts'
+
+/** In the order of a row's columns. `installed`: it is the visit of an install; `converted`: of one within seven days. */
+export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'installed', 'first_run', 'converted'] as const
+/** What only some visits reach. */
 export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
-export const INSTALL_COUNTS = ['started', 'completed', 'first_run', 'matched', 'unmatched', 'counted'] as const
 
-/** Dimensions of the funnel: a visit counts in the hour in which it was issued, with every step that it ever reached. */
-export const VISIT_DIMENSIONS = ['visits', 'source', 'medium', 'campaign', 'referrer', 'page', 'agent_page'] as const
-/** Dimensions of installs, which count in the hour in which they were received. */
-export const INSTALL_DIMENSIONS = [
-  'installs',
-  'path',
-  'platform',
-  'policy',
-  'reason',
-  'agent',
-  'time_to_install',
-  'delivery',
-] as const
+/** Dimensions of visits: a visit counts in the hour in which it was issued, with every step that it ever reached. */
+export const VISIT_DIMENSIONS = ['visits', ...ORIGIN_DIMENSIONS] as const
+/** What a quota counts, and what became of the deliveries of the install events that were received in an hour. */
+export const EVENT_DIMENSIONS = ['page_views', 'events', 'delivery'] as const
 
-export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof INSTALL_DIMENSIONS)[number]
+export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof EVENT_DIMENSIONS)[number]
 
-/** A value and its six counts. */
+/** A value and its counts: those of `VISIT_STEPS`, or a number of events in the place of the first. */
 export type Cell = readonly [value: string, ...counts: Counts]
-export type Counts = readonly [number, number, number, number, number, number]
+export type Counts = readonly [number, number, number, number, number, number, number]
 
 /** The most values kept of one dimension in one hour; the rest is the total less these. */
 export const MAX_CELLS = 500
@@ -49,7 +41,7 @@ export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
 
 /** One for each of `Counts`. */
 function countsOf(at: (place: number) => number): Counts {
-  return [at(0), at(1), at(2), at(3), at(4), at(5)]
+  return [at(0), at(1), at(2), at(3), at(4), at(5), at(6)]
 }
 
 /** A value with its counts, as read. */
@@ -61,7 +53,7 @@ export function cellOf({ value, counts }: { readonly value: string; readonly cou
 export function sumCells(cells: Iterable<Cell>): readonly Cell[] {
   const sums = new Map<string, number[]>()
   for (const [value, ...counts] of cells) {
-    const sum = sums.get(value) ?? [0, 0, 0, 0, 0, 0]
+    const sum = sums.get(value) ?? [0, 0, 0, 0, 0, 0, 0]
     sums.set(value, sum)
     for (const [place, count] of counts.entries()) sum[place] = (sum[place] ?? 0) + count
   }

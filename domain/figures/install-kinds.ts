@@ -50,14 +50,17 @@ export function judgeInstallation(
 ): readonly InstallJudgement[] {
   let history = before
   return events.map((event) => {
-    const judgement = { kind: kindOf(event, history), before: history }
+    const judgement = { kind: judgedKind(event, history), before: history }
     history = historyAfter(event, judgement)
     return judgement
   })
 }
 
 /** The start of an installer is no kind: it only says that something was begun. */
-function kindOf({ eventType, receivedAtMs, productVersion }: JudgedEvent, history: InstallationHistory): InstallKind {
+function judgedKind(
+  { eventType, receivedAtMs, productVersion }: JudgedEvent,
+  history: InstallationHistory,
+): InstallKind {
   if (eventType === 'install_started') return 'none'
   if (history.installedAtMs === null) return 'install'
   const version = bareVersion(productVersion)

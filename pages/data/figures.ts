@@ -14,7 +14,7 @@ export type SourceDimension = JsonFrom<'sources'>['by']
 
 export type SourceFigures = JsonFrom<'sources'>
 
-export type ValuedInstalls = MatchFigures['path']['values'][number]
+export type ValuedInstalls = MatchFigures['path'][number]
 
 export type MatchFigures = JsonFrom<'match'>
 

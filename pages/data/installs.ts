@@ -2,13 +2,17 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import { MACHINE_DIMENSIONS, ORIGIN_DIMENSIONS, type OriginDimension } from '../../domain/figures/installs.ts'
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
+/** Where a visit came from; an empty text means that it does not say. */
+export type OriginFilters = { readonly [D in OriginDimension]?: string }
+
 /** As in the address; names and values are those of the API. An empty text means "does not say". */
-export interface ShownInstallFilters {
+export interface ShownInstallFilters extends OriginFilters {
   readonly website?: string
   readonly eventType?: string
   readonly resolution?: string
@@ -20,11 +24,11 @@ export interface ShownInstallFilters {
   readonly agent?: string
   /** `agent`: any coding agent. */
   readonly ranBy?: string
-  readonly source?: string
-  readonly medium?: string
-  readonly campaign?: string
-  readonly referrer?: string
-  readonly page?: string
+  /** What figures count it as. */
+  readonly kind?: string
+  readonly version?: string
+  readonly country?: string
+  readonly place?: string
   /** Unix ms: when the visit of the install began. */
   readonly visitSince?: number
   readonly visitUntil?: number
@@ -37,8 +41,8 @@ export interface ShownInstallFilters {
   readonly until?: number
 }
 
-const NAMES = ['website', 'eventType', 'resolution', 'policy', 'visit', 'ranBy'] as const
-const MAYBE_EMPTY = ['reason', 'path', 'platform', 'agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
+const NAMES = ['website', 'kind', 'eventType', 'resolution', 'policy', 'visit', 'ranBy'] as const
+const MAYBE_EMPTY = ['reason', ...MACHINE_DIMENSIONS, ...ORIGIN_DIMENSIONS] as const
 const NUMBERS = ['visitSince', 'visitUntil', 'leastVisitAge', 'visitAgeBelow'] as const
 
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {

@@ -2,20 +2,17 @@
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
+import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from './ask.ts'
+import type { OriginFilters } from './installs.ts'
 import { momentsOf } from './lines.ts'
 
 /** As in the address; names and values are those of the API. An empty text means "does not say". */
-export interface ShownVisitFilters {
+export interface ShownVisitFilters extends OriginFilters {
   readonly website?: string
   readonly step?: string
-  readonly source?: string
-  readonly medium?: string
-  readonly campaign?: string
-  readonly referrer?: string
-  readonly page?: string
   readonly agent?: string
   /** Unix ms, inclusive. */
   readonly since?: number
@@ -24,10 +21,9 @@ export interface ShownVisitFilters {
 }
 
 const NAMES = ['website', 'step', 'agent'] as const
-const MAYBE_EMPTY = ['source', 'medium', 'campaign', 'referrer', 'page'] as const
 
 export function visitFiltersOf(search: Readonly<Record<string, unknown>>): ShownVisitFilters {
-  const texts = partialOf([...NAMES, ...MAYBE_EMPTY], (name) => {
+  const texts = partialOf([...NAMES, ...ORIGIN_DIMENSIONS], (name) => {
     const value = search[name]
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     return value === '' && NAMES.some((each) => each === name) ? undefined : String(value)

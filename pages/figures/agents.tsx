@@ -12,8 +12,8 @@ import { Empty, Problem } from '../parts/states.tsx'
 import { Breakable } from '../parts/breakable.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
-import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
-import { listFilters, visitsOf } from './list-of.ts'
+import { InstallBreakdown } from './breakdown.tsx'
+import { listFilters } from './list-of.ts'
 
 interface AgentsProps {
   readonly organization: string
@@ -43,26 +43,26 @@ interface AgentFiguresProps extends AgentsProps {
 }
 
 function AgentFigures({ organization, filters, figures }: AgentFiguresProps): ReactNode {
-  const all = installEventsOf(figures.total)
+  const all = figures.total.installs
   if (all === 0)
     return (
       <Empty title="No install in this time">
         Choose a longer time, or run your installer once with the hook in it.
       </Empty>
     )
-  const byAgents = all - installEventsOf(figures.agent.values.find(({ value }) => value === ''))
+  const byAgents = all - (figures.agent.find(({ row }) => row === 'none')?.installs ?? 0)
   return (
     <>
       <p className="question lead">
         <Link
           to="/app/$organization/installs"
           params={{ organization }}
-          search={listFilters(figures, filters, { ranBy: 'agent' })}
+          search={listFilters(figures, filters, { kind: 'install', ranBy: 'agent' })}
         >
           {shownCount(byAgents)}
         </Link>{' '}
-        of {shownCount(all)} install events, {shareText(byAgents, all)}, were run by a coding agent, as far as the hook
-        can tell.
+        of {shownCount(all)} installs, {shareText(byAgents, all)}, were run by a coding agent, as far as the hook can
+        tell.
       </p>
       <div className="pair">
         <InstallBreakdown
@@ -88,28 +88,28 @@ function AgentPages({ organization, filters, figures }: AgentFiguresProps): Reac
       ) : (
         <>
           <table className="list stacks">
-            <TableHead columns={['Page', 'Agent', { number: 'Installed' }]} />
+            <TableHead columns={['Page', 'Agent', { number: 'Installs' }]} />
             <tbody>
-              {figures.agentPages.map(({ agent, page, completed }) => (
+              {figures.agentPages.map(({ agent, page, installs }) => (
                 <tr key={`${agent} ${page}`}>
                   <th scope="row" className="value">
                     <Breakable address={page} />
                   </th>
                   <td className="agent">{agent}</td>
-                  <td className="number" data-title="installed">
+                  <td className="number" data-title="installs">
                     <Link
-                      to="/app/$organization/visits"
+                      to="/app/$organization/installs"
                       params={{ organization }}
-                      search={visitsOf(figures, filters, { agent, page, step: 'completed' })}
+                      search={listFilters(figures, filters, { kind: 'install', agent, page })}
                     >
-                      {shownCount(completed)}
+                      {shownCount(installs)}
                     </Link>
                   </td>
                 </tr>
               ))}
             </tbody>
           </table>
-          <p className="footnote">Visits that began in this time and that this agent installed after.</p>
+          <p className="footnote">Installs of this time that an agent ran, by the page of their visit.</p>
         </>
       )}
     </section>

@@ -3,17 +3,19 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import type { InstallDimension } from '../../domain/figures/installs.ts'
 import type { ValuedInstalls } from '../data/figures.ts'
 import { nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
+import { installsOfRow, rowKey, rowLabel } from './rows.ts'
 
 interface InstallBreakdownProps {
   readonly title: string
   readonly by: 'path' | 'platform' | 'agent'
   /** Of the period, and of the one before it. */
-  readonly figures: Readonly<Record<'now' | 'before', { readonly values: readonly ValuedInstalls[] }>>
+  readonly figures: Readonly<Record<'now' | 'before', readonly ValuedInstalls[]>>
   readonly organization: string
   readonly filters: FigureFilters
   readonly bounds: Bounds
@@ -27,30 +29,24 @@ export function InstallBreakdown({
   filters,
   bounds,
 }: InstallBreakdownProps): ReactNode {
-  const most = Math.max(1, ...figures.now.values.map(installEventsOf))
+  const most = Math.max(1, ...figures.now.map(({ installs }) => installs))
   return (
     <section className="card breakdown">
       <h2>{title}</h2>
       <table className="list">
-        <TableHead columns={[null, { number: 'Events' }, { number: 'Matched' }]} />
+        <TableHead columns={[null, { number: 'Installs' }, { number: 'Match rate' }]} />
         <tbody>
-          {figures.now.values.map((row) => (
-            <tr key={row.value}>
+          {figures.now.map((row) => (
+            <tr key={rowKey(row)}>
               <th scope="row">
-                {NAMES[by](row.value)}
-                <Bar share={installEventsOf(row) / most} />
+                {row.row === 'value' ? <span className="value">{row.value}</span> : <i>{rowLabel(by, row.row)}</i>}
+                <Bar share={row.installs / most} />
               </th>
               <td className="number">
-                <Link
-                  to="/app/$organization/installs"
-                  params={{ organization }}
-                  search={listFilters(bounds, filters, { [by]: row.value })}
-                >
-                  {shownCount(installEventsOf(row))}
-                </Link>{' '}
+                <InstallsOfRow row={row} by={by} organization={organization} filters={filters} bounds={bounds} />{' '}
                 <Change
-                  now={installEventsOf(row)}
-                  before={installEventsOf(figures.before.values.find(({ value }) => value === row.value))}
+                  now={row.installs}
+                  before={figures.before.find((each) => rowKey(each) === rowKey(row))?.installs ?? 0}
                   since={nameOfBefore(filters)}
                 />
               </td>
@@ -63,15 +59,21 @@ export function InstallBreakdown({
   )
 }
 
-/** Install events; those that are still to be decided are none of these yet. */
-export function installEventsOf(
-  counts: { readonly matched: number; readonly unmatched: number; readonly counted: number } | undefined,
-): number {
-  return counts === undefined ? 0 : counts.matched + counts.unmatched + counts.counted
+interface InstallsOfRowProps {
+  readonly row: ValuedInstalls
+  readonly by: InstallDimension
+  readonly organization: string
+  readonly filters: FigureFilters
+  readonly bounds: Bounds
 }
 
-const NAMES: Readonly<Record<InstallBreakdownProps['by'], (value: string) => string>> = {
-  path: (value) => (value === '' ? 'without a path' : value),
-  platform: (value) => (value === '' ? 'not said' : value),
-  agent: (value) => (value === '' ? 'a person' : value),
+/** The number of installs of a row, which leads to them. */
+export function InstallsOfRow({ row, by, organization, filters, bounds }: InstallsOfRowProps): ReactNode {
+  const own = row.installs === 0 ? null : installsOfRow(by, row)
+  if (own === null) return shownCount(row.installs)
+  return (
+    <Link to="/app/$organization/installs" params={{ organization }} search={listFilters(bounds, filters, own)}>
+      {shownCount(row.installs)}
+    </Link>
+  )
 }

@@ -97,7 +97,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
 
 /** Many hooks report only the end of an install, so a zero at this step is no loss. */
 function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
-  const isUnsaid = id === 'started' && total.started === 0 && total.completed > 0
+  const isUnsaid = id === 'started' && total.started === 0 && total.installed > 0
   return isUnsaid ? 'not reported' : `${shareText(total[id], total.visits)} of visits`
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { MACHINE_NAMES } from '../../domain/figures/installs.ts'
 import { figuresPath, matchQuery, type MatchFigures } from '../data/figures.ts'
 import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
@@ -15,7 +16,7 @@ import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
-import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
+import { InstallBreakdown } from './breakdown.tsx'
 import { listFilters } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
 
@@ -49,7 +50,7 @@ function Match({ organization, filters }: MatchProps): ReactNode {
       <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       {data !== undefined &&
-        (installEventsOf(data.total) === 0 ? (
+        (data.total.installs === 0 ? (
           <NoEvents organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
@@ -72,7 +73,7 @@ function RateParts(props: RatePartProps): ReactNode {
         {(['path', 'platform'] as const).map((by) => (
           <InstallBreakdown
             key={by}
-            title={`By ${by === 'path' ? 'install path' : by}`}
+            title={`By ${MACHINE_NAMES[by].toLowerCase()}`}
             figures={{ now: figures[by], before: figures.before[by] }}
             by={by}
             organization={organization}
@@ -89,7 +90,7 @@ interface RatePartProps extends MatchProps {
   readonly figures: MatchFigures
 }
 
-/** Without events that were only counted: no visit was looked up for them. */
+/** Of installs that were looked up and decided. */
 function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
   const { total, before } = figures
   const judged = total.matched + total.unmatched
@@ -103,11 +104,11 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
             organization={organization}
             filters={filters}
             figures={figures}
-            more={{ resolution: 'matched' }}
+            more={{ kind: 'install', resolution: 'matched' }}
           >
             {shownCount(total.matched)}
           </InstallsLink>{' '}
-          of {shownCount(judged)} install events have a visit.{' '}
+          of {shownCount(judged)} installs have a visit.{' '}
           {judged > 0 && judgedBefore > 0 && (
             <ShareChange
               now={total.matched / judged}
@@ -123,11 +124,11 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
               organization={organization}
               filters={filters}
               figures={figures}
-              more={{ resolution: 'counted' }}
+              more={{ kind: 'install', resolution: 'counted' }}
             >
               {shownCount(total.counted)}
             </InstallsLink>{' '}
-            more were only counted, by the plan or a paused install path.
+            more were not looked up, because of the plan or a paused install path.
           </p>
         )}
       </div>
@@ -158,7 +159,7 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
       <ul className="reasons">
         {mostFirst.map(({ value, installs }) => {
           const { name, sentence, advice } = reasonWords(value)
-          const more = { resolution: 'unmatched', reason: value }
+          const more = { kind: 'install', resolution: 'unmatched', reason: value }
           return (
             <li key={value} className="card">
               <h3>{name}</h3>
@@ -190,7 +191,7 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
 
 function Policies({ organization, filters, figures }: RatePartProps): ReactNode {
   const { policy, total, before } = figures
-  const matched = policy.values.filter((each) => each.matched > 0)
+  const matched = policy.filter((each) => each.matched > 0)
   if (matched.length === 0) return null
   return (
     <section className="card" aria-labelledby="how">
@@ -207,14 +208,14 @@ function Policies({ organization, filters, figures }: RatePartProps): ReactNode 
               organization={organization}
               filters={filters}
               figures={figures}
-              more={{ resolution: 'matched', policy: value }}
+              more={{ kind: 'install', resolution: 'matched', policy: value }}
             >
               {shownCount(count)}
             </InstallsLink>
             <span className="share">{shareText(count, total.matched)}</span>
             <Change
               now={count}
-              before={before.policy.values.find((each) => each.value === value)?.matched ?? 0}
+              before={before.policy.find((each) => each.value === value)?.matched ?? 0}
               since={nameOfBefore(filters)}
             />
           </li>

@@ -1,20 +1,17 @@
 /** Filters of the page of sources: the period, the website, and the dimension that visits are counted by. */
 
+import { MACHINE_DIMENSIONS, MACHINE_NAMES, ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import type { SourceDimension } from '../data/figures.ts'
 import { figureFilters, type FigureFilters } from '../data/period.ts'
 
-/** Tabs of the page: dimensions of visits, and two of installs. */
-type ShownBy = SourceDimension | 'agent' | 'command'
+/** Tabs of the page: what installs and visits are counted by, and the commands that several machines used. */
+type ShownBy = SourceDimension | 'command'
 
-export const SOURCE_DIMENSIONS = [
-  { by: 'source', title: 'Source' },
-  { by: 'medium', title: 'Medium' },
-  { by: 'campaign', title: 'Campaign' },
-  { by: 'referrer', title: 'Referrer' },
-  { by: 'page', title: 'Page' },
-  { by: 'agent', title: 'Human or agent' },
+export const SOURCE_DIMENSIONS: readonly { readonly by: ShownBy; readonly title: string }[] = [
+  ...ORIGIN_DIMENSIONS.map((by) => ({ by, title: ORIGIN_NAMES[by] })),
+  ...MACHINE_DIMENSIONS.map((by) => ({ by, title: MACHINE_NAMES[by] })),
   { by: 'command', title: 'Shared commands' },
-] as const satisfies readonly { readonly by: ShownBy; readonly title: string }[]
+]
 
 export interface SourceFilters extends FigureFilters {
   /** `source` if absent. */

@@ -6,7 +6,6 @@ import type { ReactNode } from 'react'
 
 import { commandFilters, figuresPath, sourcesQuery, type SourceFigures } from '../data/figures.ts'
 import { nameOfBefore } from '../data/period.ts'
-import type { LaterStep } from '../../domain/figures/cells.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
 import { TakeAlong } from '../parts/copy.tsx'
@@ -18,7 +17,9 @@ import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
-import { visitsOf } from './list-of.ts'
+import { InstallsOfRow } from './breakdown.tsx'
+import { listFilters, visitsOf } from './list-of.ts'
+import { rowKey, rowLabel, visitsOfRow } from './rows.ts'
 import { SharedCommands } from './fan-out.tsx'
 
 export function SourcesPage(): ReactNode {
@@ -74,10 +75,10 @@ function Tab({ organization, filters }: TabProps): ReactNode {
   return <VisitSources organization={organization} filters={filters} by={by} />
 }
 
-type VisitDimension = Exclude<SourceFilters['by'], 'agent' | 'command' | undefined>
+type ShownDimension = Exclude<SourceFilters['by'], 'command' | undefined>
 
 interface SourcesProps extends TabProps {
-  readonly by: VisitDimension
+  readonly by: ShownDimension
 }
 
 function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
@@ -90,14 +91,14 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
       <Waiting what="sources" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       {data !== undefined &&
-        (data.total.visits === 0 ? (
+        (data.total.visits.visits === 0 && data.total.installs === 0 ? (
           <NoSources organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
             <SourceTable organization={organization} filters={filters} by={by} figures={data} />
             <p className="footnote">
-              Visits of this time and how many of them got to each step until now. Each number leads to these visits;
-              arrows compare with {nameOfBefore(filters)}, which had more time to get on.
+              Visits count when they began, installs when they came in; one visit can lead to many installs. All rows
+              add up to the total. Each number leads to what it counts; arrows compare with {nameOfBefore(filters)}.
             </p>
           </div>
         ))}
@@ -109,12 +110,11 @@ interface SourceTableProps extends SourcesProps {
   readonly figures: SourceFigures
 }
 
-const COUNT_HEADS = ['Visits', 'Copied', 'Installed', 'Of visits'] as const
+const COUNT_HEADS = ['Visits', 'Copied', 'Conversion', 'Installs', 'Of installs'] as const
 
 function SourceTable(props: SourceTableProps): ReactNode {
   const { by, figures, filters } = props
-  const { values, other, total, before } = figures
-  const since = nameOfBefore(filters)
+  const { rows, total, before } = figures
   return (
     <div className="wide">
       <table className="list stacks sources">
@@ -125,22 +125,27 @@ function SourceTable(props: SourceTableProps): ReactNode {
           ]}
         />
         <tbody>
-          {values.map((row) => (
-            <SourceRow key={row.value} row={row} {...props} />
+          {rows.map((row) => (
+            <SourceLine key={rowKey(row)} row={row} {...props} />
           ))}
-          {other.visits > 0 && (
-            <tr>
-              <th scope="row">
-                <i>all others</i>
-              </th>
-              <SourceCounts counts={other} countText={shownCount} />
-            </tr>
-          )}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">Total</th>
-            <SourceCounts counts={total} before={before.total} since={since} countText={linkTo(props, {})} />
+            <VisitCells visits={total.visits} before={before.total.visits} own={{}} {...props} />
+            <td className="number" data-title="installs">
+              <Link
+                to="/app/$organization/installs"
+                params={{ organization: props.organization }}
+                search={listFilters(figures, filters, { kind: 'install' })}
+              >
+                {shownCount(total.installs)}
+              </Link>{' '}
+              <Change now={total.installs} before={before.total.installs} since={nameOfBefore(filters)} />
+            </td>
+            <td className="number" data-title="of installs">
+              {shareText(total.installs, total.installs)}
+            </td>
           </tr>
         </tfoot>
       </table>
@@ -148,79 +153,71 @@ function SourceTable(props: SourceTableProps): ReactNode {
   )
 }
 
-type CountText = (count: number, step?: LaterStep) => ReactNode
+type ListedSource = SourceFigures['rows'][number]
 
-/** A number as a link to the visits that it counts. */
-function linkTo({ organization, filters, figures }: SourceTableProps, more: ShownVisitFilters): CountText {
-  return function countLink(count, step) {
-    if (count === 0) return shownCount(count)
-    const search = visitsOf(figures, filters, { ...more, ...(step === undefined ? {} : { step }) })
-    return (
-      <Link to="/app/$organization/visits" params={{ organization }} search={search}>
-        {shownCount(count)}
-      </Link>
-    )
-  }
-}
-
-function SourceRow({ row, ...props }: SourceTableProps & { readonly row: SourceFigures['values'][number] }): ReactNode {
-  const { filters, by, figures } = props
-  const most = Math.max(1, ...figures.values.map(({ visits }) => visits))
-  const before = figures.before.values.find(({ value }) => value === row.value)
+function SourceLine({ row, ...props }: SourceTableProps & { readonly row: ListedSource }): ReactNode {
+  const { organization, filters, by, figures } = props
+  const most = Math.max(1, ...figures.rows.map(({ installs }) => installs))
+  const before = figures.before.rows.find((each) => rowKey(each) === rowKey(row))
   return (
     <tr>
       <th scope="row">
-        {row.value === '' ? <i>{NONE[by]}</i> : <span className="value">{row.value}</span>}
-        <Bar share={row.visits / most} />
+        {row.row === 'value' ? <span className="value">{row.value}</span> : <i>{rowLabel(by, row.row)}</i>}
+        <Bar share={row.installs / most} />
       </th>
-      <SourceCounts
-        counts={row}
-        before={before ?? NOTHING}
-        since={nameOfBefore(filters)}
-        countText={linkTo(props, { [by]: row.value })}
-      />
+      <VisitCells visits={row.visits} before={before?.visits ?? null} own={visitsOfRow(by, row)} {...props} />
+      <td className="number" data-title="installs">
+        <InstallsOfRow row={row} by={by} organization={organization} filters={filters} bounds={figures} />{' '}
+        <Change now={row.installs} before={before?.installs ?? 0} since={nameOfBefore(filters)} />
+      </td>
+      <td className="number" data-title="of installs">
+        {shareText(row.installs, figures.total.installs)}
+      </td>
     </tr>
   )
 }
 
-const NOTHING = { visits: 0, completed: 0 }
-
-interface SourceCountsProps {
-  readonly counts: { readonly visits: number; readonly copied: number; readonly completed: number }
-  /** Absent if there is no comparison. */
-  readonly before?: { readonly visits: number; readonly completed: number }
-  readonly since?: string
-  readonly countText: CountText
+interface VisitCellsProps extends SourceTableProps {
+  /** Null if visits are not counted by this. */
+  readonly visits: ListedSource['visits']
+  readonly before: ListedSource['visits']
+  /** The visits that these numbers count; null if no list can hold just these. */
+  readonly own: ShownVisitFilters | null
 }
 
-function SourceCounts({ counts, before, since = '', countText }: SourceCountsProps): ReactNode {
-  const { visits, copied, completed } = counts
+function VisitCells({ visits, before, own, organization, filters, figures }: VisitCellsProps): ReactNode {
+  if (visits === null)
+    return ['visits', 'copied', 'conversion'].map((title) => (
+      <td key={title} className="number" data-title={title}>
+        –
+      </td>
+    ))
+  const linkTo = (count: number, more: ShownVisitFilters): ReactNode =>
+    count === 0 || own === null ? (
+      shownCount(count)
+    ) : (
+      <Link
+        to="/app/$organization/visits"
+        params={{ organization }}
+        search={visitsOf(figures, filters, { ...own, ...more })}
+      >
+        {shownCount(count)}
+      </Link>
+    )
   return (
     <>
       <td className="number" data-title="visits">
-        {countText(visits)} {before !== undefined && <Change now={visits} before={before.visits} since={since} />}
+        {linkTo(visits.visits, {})}{' '}
+        <Change now={visits.visits} before={before?.visits ?? 0} since={nameOfBefore(filters)} />
       </td>
       <td className="number" data-title="copied">
-        {countText(copied, 'copied')}
+        {linkTo(visits.copied, { step: 'copied' })}
       </td>
-      <td className="number" data-title="installed">
-        {countText(completed, 'completed')}{' '}
-        {before !== undefined && <Change now={completed} before={before.completed} since={since} />}
-      </td>
-      <td className="number" data-title="of visits">
-        {shareText(completed, visits)}
+      <td className="number" data-title="conversion">
+        {shareText(visits.converted, visits.visits)}
       </td>
     </>
   )
-}
-
-/** The meaning of an empty value. */
-const NONE: Readonly<Record<VisitDimension, string>> = {
-  source: 'no source named',
-  medium: 'no medium named',
-  campaign: 'no campaign named',
-  referrer: 'direct, or unknown',
-  page: 'no page',
 }
 
 function NoSources({ organization }: { readonly organization: string }): ReactNode {

@@ -18,8 +18,8 @@ export const STEPS: readonly FunnelStep[] = [
   { id: 'activated', title: 'Marked', means: 'The browser confirmed that it keeps the marker' },
   { id: 'copied', title: 'Copied', means: 'The install command was copied, with a token in it' },
   { id: 'started', title: 'Started', means: 'The installer began on a machine' },
-  { id: 'completed', title: 'Installed', means: 'The installer came to its end' },
-  { id: 'first_run', title: 'Ran first', means: 'What was installed ran for the first time' },
+  { id: 'installed', title: 'Installed', means: 'A machine installed the product' },
+  { id: 'first_run', title: 'Ran', means: 'What was installed ran for the first time' },
 ]
 
 interface StepLinkProps {

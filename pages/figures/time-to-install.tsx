@@ -26,8 +26,8 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
     <section aria-labelledby="time">
       <h2 id="time">How long it takes</h2>
       <p className="question">
-        Half of the {shownCount(total)} matched events “Installed” came within{' '}
-        {spanText(1_000 * medianSeconds(buckets, total))} of their visit. Starts and first runs are not counted here.
+        Half of the {shownCount(total)} installs with a visit came within{' '}
+        {spanText(1_000 * medianSeconds(buckets, total))} of it.
       </p>
       <Columns
         title="From the visit to the install"
@@ -42,8 +42,8 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
               to="/app/$organization/installs"
               params={{ organization }}
               search={listFilters(figures, filters, {
+                kind: 'install',
                 resolution: 'matched',
-                eventType: 'install_completed',
                 ...visitAgeOf(buckets, fromSeconds),
               })}
             >

@@ -1,5 +1,6 @@
 /** Explains the service's terms for installs. Unknown terms are shown unchanged. */
 
+import { MACHINE_NAMES, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import { spanText } from './numbers.tsx'
 
 export const EVENT_WORDS: Readonly<Record<string, string>> = {
@@ -104,17 +105,13 @@ const FILTERS: Readonly<Record<string, string>> = {
   policy: 'Matched by',
   reason: 'Why not',
   visit: 'Matched to visit',
-  path: 'Install path',
-  platform: 'Platform',
+  ...MACHINE_NAMES,
+  ...ORIGIN_NAMES,
   agent: 'Run by',
   ranBy: 'Run by',
   leastVisitAge: 'After the visit',
   visitAgeBelow: 'After the visit',
-  source: 'Source',
-  medium: 'Medium',
-  campaign: 'Campaign',
-  referrer: 'Referrer',
-  page: 'Page',
+  kind: 'Counted as',
 }
 
 /** "Source: newsletter"; null for a filter with a field of its own. */

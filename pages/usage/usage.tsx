@@ -112,25 +112,42 @@ function NothingCounted({ organization }: { readonly organization: string }): Re
 /** A table with bars beside its numbers, so that it needs no separate version for screen readers. */
 function DayBars({ days, organization }: DayProps): ReactNode {
   if (days.length === 0) return <NothingCounted organization={organization} />
-  const most = Math.max(...days.map(({ visits, installs }) => visits + installs))
+  const most = Math.max(...days.map(({ pageViews, events }) => pageViews + events))
   return (
     <div className="wide">
       <table className="list days">
         <caption>Tracked events by day (UTC)</caption>
-        <TableHead columns={['Day', null, { number: 'Visits' }, { number: 'Installs' }]} />
+        <TableHead
+          columns={[
+            'Day',
+            null,
+            { number: 'Page views' },
+            { number: 'Install events' },
+            { number: 'of them installs' },
+          ]}
+        />
         <tbody>
-          {days.map(({ at, visits, installs }) => (
+          {days.map(({ at, pageViews, events, installs }) => (
             <tr key={at}>
               <th scope="row">{UTC_DAY.format(at)}</th>
               <td>
-                <meter value={visits + installs} max={most} aria-hidden="true" />
+                <meter value={pageViews + events} max={most} aria-hidden="true" />
               </td>
               <td className="number">
-                {visits === 0 ? (
-                  shownCount(visits)
+                {pageViews === 0 ? (
+                  shownCount(pageViews)
                 ) : (
                   <Link to={'/app/$organization/visits'} params={{ organization }} search={dayOf(at)}>
-                    {shownCount(visits)}
+                    {shownCount(pageViews)}
+                  </Link>
+                )}
+              </td>
+              <td className="number">
+                {events === 0 ? (
+                  shownCount(events)
+                ) : (
+                  <Link to={'/app/$organization/installs'} params={{ organization }} search={dayOf(at)}>
+                    {shownCount(events)}
                   </Link>
                 )}
               </td>
@@ -138,7 +155,11 @@ function DayBars({ days, organization }: DayProps): ReactNode {
                 {installs === 0 ? (
                   shownCount(installs)
                 ) : (
-                  <Link to={'/app/$organization/installs'} params={{ organization }} search={dayOf(at)}>
+                  <Link
+                    to={'/app/$organization/installs'}
+                    params={{ organization }}
+                    search={{ ...dayOf(at), kind: 'install' }}
+                  >
                     {shownCount(installs)}
                   </Link>
                 )}

@@ -122,7 +122,7 @@ function VisitTable({ organization, visits, logsSince }: VisitTableProps): React
   )
 }
 
-const OF_INSTALLS = ['started', 'completed', 'first_run']
+const OF_INSTALLS = ['started', 'installed', 'first_run', 'converted']
 
 function VisitRow({
   organization,

@@ -5,6 +5,7 @@
 
 import { keysOf } from '../../domain/typed-keys.ts'
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
+import { COUNTED_INSTALL_COLUMNS } from './counted-install-columns.ts'
 import { STREAM_TABLES } from './stream-tables.ts'
 import { VISIT_COLUMNS } from './visits.ts'
 
@@ -240,23 +241,23 @@ export const TABLE_COLUMNS = {
       visits: 'cells',
       source: 'cells',
       medium: 'cells',
+      channel: 'cells',
       campaign: 'cells',
+      term: 'cells',
+      content: 'cells',
       referrer: 'cells',
+      landing_page: 'cells',
       page: 'cells',
-      agent_page: 'cells',
-      installs: 'cells',
-      path: 'cells',
-      platform: 'cells',
-      policy: 'cells',
-      reason: 'cells',
-      agent: 'cells',
-      time_to_install: 'cells',
+      visitor_platform: 'cells',
+      page_views: 'cells',
+      events: 'cells',
       delivery: 'cells',
       retention_days: 'uint16',
       row_version: 'uint64',
     },
     partitionedBy: { column: 'hour', span: 'month' },
   },
+  counted_installs: { columns: COUNTED_INSTALL_COLUMNS, partitionedBy: null },
   erasures: {
     columns: {
       organization: 'text',
@@ -311,6 +312,7 @@ export const FACT_TABLES = keysOf(TABLE_COLUMNS)
 /** Tables that are not facts: made from facts, requested about them, or lists of erased data. */
 export const DERIVED_TABLES = [
   'website_hours',
+  'counted_installs',
   'hour_marks',
   'decision_replays',
   'decision_replay_results',

@@ -2,7 +2,7 @@
 
 import { parsedAs } from '../../domain/guards.ts'
 import { isObject } from '../../domain/strict-json.ts'
-import type { Dimension } from '../../domain/figures/cells.ts'
+import type { OriginDimension } from '../../domain/figures/installs.ts'
 import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { InsertRow, ReadRow } from './column-types.ts'
@@ -40,10 +40,15 @@ const PAGE_CHARS = 300
 export const COUNTED_BY = {
   source: 'utm_source',
   medium: 'utm_medium',
+  channel: "''",
   campaign: 'utm_campaign',
+  term: 'utm_term',
+  content: 'utm_content',
   referrer: 'domain(source_referrer)',
+  landing_page: "''",
   page: `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`,
-} as const satisfies { readonly [D in Dimension]?: string }
+  visitor_platform: "''",
+} as const satisfies Readonly<Record<OriginDimension, string>>
 
 /** Absent fields become empty text. */
 export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {

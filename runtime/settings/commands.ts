@@ -107,7 +107,7 @@ export const COMMANDS = {
     positionals: [],
   },
   report: {
-    summary: 'Count visits and installs of a period by source, campaign, page, path, agent, reason or day.',
+    summary: 'Count visits and installs of a period by source, campaign, version and more, or by day.',
     settings: [...TOOL],
     flags: { ...REPORT_FLAGS, ...WEBSITE_FLAG, ...JSON_FLAG },
     positionals: [],

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'

@@ -3,7 +3,6 @@
 import { expect } from 'chai'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { middayClock } from '../../fixtures/clocks.ts'
 import type { LogRecord } from '../../domain/records.ts'
@@ -13,10 +12,11 @@ import {
   activityRecord,
   handoffRecord,
   installRecord,
-  rowsOf,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import type { SourceFigure } from '../../dashboard/figures/answers.ts'
 import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const HOUR_MS = 3_600_000
@@ -96,12 +96,7 @@ describe('pages of figures', function () {
       ]),
       visitRecord({ ...MOVED, website: 'moved-site', visitId: idAt(NOW_MS), issuedAtMs: NOW_MS }),
     ]
-    const hours = createHourMarks('test', clock).collect()
-    for (const [table, rows] of rowsOf(records)) {
-      await facts.insert(table, rows)
-      for (const row of rows) hours.note(table, row)
-    }
-    await facts.insert('hour_marks', hours.rows())
+    await storeCounted(facts, records, clock)
     await rollUp({ facts, nowMs: clock })
   })
   after(async () => {
@@ -113,8 +108,16 @@ describe('pages of figures', function () {
 
   it('show the funnel of a week, unfinished hours included, and nothing of others', async () => {
     const { total, steps, before } = await read('funnel')
-    expect(total).to.deep.equal({ visits: 5, activated: 4, copied: 4, started: 0, completed: 4, first_run: 0 })
-    expect(before.total).to.include({ visits: 1, copied: 1, completed: 1 })
+    expect(total).to.deep.equal({
+      visits: 5,
+      activated: 4,
+      copied: 4,
+      started: 0,
+      installed: 4,
+      first_run: 0,
+      converted: 4,
+    })
+    expect(before.total).to.include({ visits: 1, copied: 1, installed: 1 })
     const sum = (steps as readonly { visits: number }[]).reduce((all, { visits }) => all + visits, 0)
     expect(sum).to.equal(5)
     const short = await read(`funnel?since=${NOW_MS - 30 * HOUR_MS}&until=${NOW_MS - 20 * HOUR_MS}`)
@@ -128,8 +131,8 @@ describe('pages of figures', function () {
       const match = await read(`match?since=${since}&until=${until}`)
       const { installs } = await read(`installs?since=${since}&until=${until}`)
       expect([funnel['until'], match['until']]).to.deep.equal([until, until])
-      expect(match['total'].completed).to.equal((installs as readonly unknown[]).length)
-      return { visits: funnel['total'].visits, installs: match['total'].completed }
+      expect(match['total'].installs).to.equal((installs as readonly unknown[]).length)
+      return { visits: funnel['total'].visits, installs: match['total'].installs }
     }
     expect(await counted(hour - 5 * HOUR_MS, hour)).to.deep.equal({ visits: 0, installs: 0 })
     // The visits are of the hour; their installs, two minutes later, may be of the next one.
@@ -143,13 +146,16 @@ describe('pages of figures', function () {
 
   it('show sources with those of the week before, and the rest as other', async () => {
     const body = await read('sources?by=source')
-    const rows = (body['values'] as readonly { value: string; visits: number }[]).map(({ value, visits }) => [
-      value,
-      visits,
-    ])
-    expect(Object.fromEntries(rows)).to.deep.equal({ yesterday: 2, now: 1, 'hour ago': 1, '': 1 })
-    expect(body['other'].visits).to.equal(0)
-    expect(body['before'].values.map(({ value }: { value: string }) => value)).to.deep.equal(['before'])
+    const visitsBy = (rows: readonly SourceFigure[]) =>
+      Object.fromEntries(rows.map(({ row, value, visits }) => [row === 'value' ? value : `(${row})`, visits?.visits]))
+    expect(visitsBy(body['rows'])).to.deep.equal({
+      yesterday: 2,
+      now: 1,
+      'hour ago': 1,
+      '(direct)': 1,
+      '(no_visit)': 0,
+    })
+    expect(visitsBy(body['before'].rows)).to.deep.equal({ before: 1 })
     expect((await stage.ask('GET', '/api/organizations/acme/sources?by=password', { cookies })).status).to.equal(400)
   })
 
@@ -157,16 +163,20 @@ describe('pages of figures', function () {
     const body = await read('match')
     // The install of this second's visit is two minutes ahead, and counts as soon as its hour does.
     expect(body['total'].matched).to.be.within(3, 4)
-    expect(body['before'].total).to.include({ completed: 1, matched: 1 })
-    expect(body['before'].agent.values).to.have.lengthOf(1)
-    expect(body['before'].agent.values[0]).to.include({ value: 'claude-code', matched: 1 })
-    expect(body['before'].policy.values[0]).to.include({ value: 'latest_visit', matched: 1 })
+    expect(body['before'].total).to.include({ installs: 1, matched: 1 })
+    expect(body['before'].agent).to.have.lengthOf(1)
+    expect(body['before'].agent[0]).to.include({ value: 'claude-code', matched: 1 })
+    expect(body['before'].policy[0]).to.include({ value: 'latest_visit', matched: 1 })
     expect(body['before'].reason).to.deep.equal([])
     expect(body['reason']).to.have.lengthOf(1)
-    expect(body['agent'].values.map(({ value }: { value: string }) => value)).to.include.members(['claude-code', ''])
+    expect(body['agent'].map(({ value }: { value: string }) => value)).to.include.members(['claude-code', ''])
     const twoMinutes = body['timeToInstall'].find(({ fromSeconds }: { fromSeconds: number }) => fromSeconds === 120)
     expect(twoMinutes.installs).to.equal(body['total'].matched)
-    expect(body['agentPages'][0]).to.include({ agent: 'claude-code', page: 'https://acme.dev/install', completed: 4 })
+    expect(body['agentPages'][0]).to.include({
+      agent: 'claude-code',
+      page: 'https://acme.dev/install',
+      installs: body['total'].matched,
+    })
   })
 
   it("show the events of the month and the plan's quota, and a checklist that depends on traffic", async () => {
@@ -189,9 +199,9 @@ describe('pages of figures', function () {
   it('count the events of websites that are deleted, as the quota does', async () => {
     const { body } = await stage.ask('GET', '/api/organizations/moved/usage', { cookies })
     expect([body['used'], body['before'].used]).to.deep.equal([7, 4])
-    const days = body['days'] as readonly { at: number; visits: number; installs: number }[]
-    expect(days.reduce((sum, { visits, installs }) => sum + visits + installs, 0)).to.equal(7)
-    expect(days.find(({ at }) => at === MONTH_MS)).to.deep.include({ installs: 3 })
+    const days = body['days'] as readonly { at: number; pageViews: number; events: number }[]
+    expect(days.reduce((sum, { pageViews, events }) => sum + pageViews + events, 0)).to.equal(7)
+    expect(days.find(({ at }) => at === MONTH_MS)).to.deep.include({ events: 3 })
   })
 
   it('say until when they count made-up traffic, and the checklist counts none', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { createPackingRoom } from '../../delivery/streams/packing-room.ts'
 import { createProgressStore } from '../../delivery/streams/progress-store.ts'
 import { StreamRunner } from '../../delivery/streams/runner.ts'

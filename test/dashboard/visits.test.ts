@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { LATER_STEPS } from '../../dashboard/api/visits.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
@@ -12,9 +12,9 @@ import {
   decisionRecord,
   handoffRecord,
   installRecord,
-  rowsOf,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { SECRET } from './support/stage.ts'
 import { MINE, ROOT, startTwoOrganizations, type TwoOrganizations } from './support/two-organizations.ts'
 
@@ -62,12 +62,7 @@ describe('the list of visits', function () {
         story(NOW_MS - days * DAY_MS - 20 * MINUTE_MS - index * 1_000, index + days),
       ).flat(),
     )
-    const hours = createHourMarks('test', Date.now).collect()
-    for (const [table, rows] of rowsOf(records)) {
-      await both.facts.insert(table, rows)
-      for (const row of rows) hours.note(table, row)
-    }
-    await both.facts.insert('hour_marks', hours.rows())
+    await storeCounted(both.facts, records, Date.now)
     await rollUp({ facts: both.facts, nowMs: Date.now })
   })
   after(() => both?.stop())
@@ -97,7 +92,7 @@ describe('the list of visits', function () {
       expect((await listed(bounds)).length)
         .to.equal(total['visits'])
         .and.be.greaterThan(0)
-      for (const step of ['activated', 'copied', 'started', 'completed', 'first_run']) {
+      for (const step of LATER_STEPS) {
         const rows = await listed(`${bounds}&step=${step}`)
         expect(rows.length, step).to.equal(total[step])
         for (const { reached } of rows) expect(reached).to.include(step)
@@ -113,26 +108,18 @@ describe('the list of visits', function () {
       it(`holds as many of each ${by} as the sources of ${days} days count`, async () => {
         const sources = await read(`sources?by=${by}&${period}`)
         const bounds = `since=${sources['since']}&until=${sources['until']}`
-        for (const { value, visits, copied, completed } of sources['values'] as Row[]) {
+        const rows = (sources['rows'] as Row[]).filter(({ row }) => row !== 'no_visit' && row !== 'pending')
+        for (const { value, visits: counted } of rows) {
+          const { visits, copied, installed } = counted
           const own = `${bounds}&${by}=${encodeURIComponent(value)}`
           const counts = [
             (await listed(own)).length,
             (await listed(`${own}&step=copied`)).length,
-            (await listed(`${own}&step=completed`)).length,
+            (await listed(`${own}&step=installed`)).length,
           ]
-          expect(counts, value).to.deep.equal([visits, copied, completed])
+          expect(counts, value).to.deep.equal([visits, copied, installed])
         }
       })
-
-    it(`holds those that led agents to installs in ${days} days`, async () => {
-      const match = await read(`match?${period}`)
-      const bounds = `since=${match['since']}&until=${match['until']}&step=completed`
-      expect(match['agentPages']).not.to.deep.equal([])
-      for (const { agent, page, completed } of match['agentPages'] as Row[]) {
-        const rows = await listed(`${bounds}&agent=${agent}&page=${encodeURIComponent(page)}`)
-        expect(rows.length, page).to.equal(completed)
-      }
-    })
   }
 
   it('stands beside a list of installs that holds as many as each number of installs counts', async () => {
@@ -147,17 +134,31 @@ describe('the list of visits', function () {
         cursor = `&cursor=${page['next']}`
       }
     }
-    expect(await count('')).to.equal(match['total'].completed + match['total'].first_run)
+    expect(await count('kind=install')).to.equal(match['total'].installs)
     for (const by of ['path', 'platform', 'agent'])
-      for (const { value, matched, unmatched, counted } of match[by].values as Row[])
-        expect(await count(`${by}=${value}`), `${by} ${value}`).to.equal(matched + unmatched + counted)
-    const byAgents = (match['agent'].values as Row[]).filter(({ value }) => value !== '')
-    expect(await count('ranBy=agent')).to.equal(byAgents.reduce((sum, { matched }) => sum + matched, 0))
+      for (const { value, installs, matched } of match[by] as Row[]) {
+        expect(await count(`kind=install&${by}=${value}`), `${by} ${value}`).to.equal(installs)
+        expect(await count(`kind=install&${by}=${value}&resolution=matched`), `${by} ${value}`).to.equal(matched)
+      }
+    const byAgents = (match['agent'] as Row[]).filter(({ row }) => row === 'value')
+    expect(await count('kind=install&ranBy=agent')).to.equal(byAgents.reduce((sum, { installs }) => sum + installs, 0))
+    expect(match['agentPages']).not.to.deep.equal([])
+    for (const { agent, page, installs } of match['agentPages'] as Row[]) {
+      const own = `kind=install&agent=${agent}&page=${encodeURIComponent(page)}`
+      expect(await count(own), own).to.equal(installs)
+    }
+    for (const by of ['source', 'campaign'])
+      for (const { row, value, installs } of (await read(`sources?by=${by}&since=${NOW_MS - 7 * DAY_MS}`))[
+        'rows'
+      ] as Row[]) {
+        if (row === 'no_visit') expect(await count('kind=install&resolution=unmatched'), row).to.equal(installs)
+        else expect(await count(`kind=install&${by}=${value}`), `${by} ${row} ${value}`).to.equal(installs)
+      }
     for (const [place, { fromSeconds, installs }] of (match['timeToInstall'] as Row[]).entries()) {
       if (installs === 0) continue
       const below = match['timeToInstall'][place + 1]?.fromSeconds
       const age = `leastVisitAge=${fromSeconds}${below === undefined ? '' : `&visitAgeBelow=${below}`}`
-      expect(await count(`resolution=matched&eventType=install_completed&${age}`), age).to.equal(installs)
+      expect(await count(`kind=install&resolution=matched&${age}`), age).to.equal(installs)
     }
   })
 
@@ -181,7 +182,7 @@ describe('the list of visits', function () {
     for (const query of [`source=newsletter&page=${page}`, `source=&page=${page}&step=copied`, 'agent=claude-code']) {
       const rows = await listed(`${bounds}&${query}`)
       const reached = (step: string): number => rows.filter((row) => row['reached'].includes(step)).length
-      const steps = ['activated', 'copied', 'started', 'completed', 'first_run'].map((step) => [step, reached(step)])
+      const steps = LATER_STEPS.map((step) => [step, reached(step)])
       expect(rows.length, query).to.be.greaterThan(0)
       expect(await counted(query), query).to.deep.equal({ visits: rows.length, ...Object.fromEntries(steps) })
     }
@@ -202,12 +203,14 @@ describe('the list of visits', function () {
 
   it('is downloaded as it is shown, with the steps of each visit', async () => {
     const since = NOW_MS - 7 * DAY_MS
-    const rows = await listed(`since=${since}&step=completed`)
-    const { text, headers } = await both.get(`visits/export?since=${since}&step=completed`)
+    const rows = await listed(`since=${since}&step=installed`)
+    const { text, headers } = await both.get(`visits/export?since=${since}&step=installed`)
     expect(headers.get('content-disposition')).to.equal('attachment; filename="visits.csv"')
     const lines = text.trimEnd().split('\r\n')
     expect(lines.at(-1)).to.equal(`# ${rows.length} visits`)
-    expect(lines[0]).to.match(/^visit_at,website,visit_id,page_url,.*,activated,copied,started,completed,first_run$/)
+    expect(lines[0]).to.match(
+      /^visit_at,website,visit_id,page_url,.*,activated,copied,started,installed,first_run,converted$/,
+    )
     expect(lines.slice(1, -1).map((line) => line.split(',')[2])).to.deep.equal(
       rows.map(({ visit }) => visit.visit_id as string),
     )

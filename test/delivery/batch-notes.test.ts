@@ -4,7 +4,7 @@ import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-writer/stream-rows.ts'
 import { LIMITS } from '../../domain/limits.ts'

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { Erasures } from '../../delivery/facts-writer/erasures.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'

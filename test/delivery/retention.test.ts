@@ -2,6 +2,8 @@
 
 import { expect } from 'chai'
 import { deleteOlder } from '../../delivery/retention.ts'
+import { EVENT_DIMENSIONS, VISIT_DIMENSIONS } from '../../domain/figures/cells.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
 import type { Catalog } from '../../domain/catalog.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
 import { KEPT_TABLES, keptClause, type KeptWebsite } from '../../ports/facts/erasure/kept.ts'
@@ -12,9 +14,9 @@ import {
   deliveryRecord,
   handoffRecord,
   installRecord,
-  store,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { bareCatalog } from '../api/support/bare-api.ts'
 
@@ -31,9 +33,10 @@ describe('a shorter retention', () => {
   beforeEach(async () => {
     for (const table of KEPT_TABLES) await facts.connection.command(`TRUNCATE TABLE ${table}`)
     for (const website of ['acme-dev', "it's"])
-      await store(
+      await storeCounted(
         facts,
         AGES_DAYS.flatMap((days) => recordsOf(website, days)),
+        () => NOW_MS,
       )
     await facts.insert(
       'website_hours',
@@ -65,20 +68,7 @@ describe('a shorter retention', () => {
     ]
   }
   const hourRow = (hour: number) => {
-    const cells = [
-      'visits',
-      'source',
-      'medium',
-      'campaign',
-      'referrer',
-      'page',
-      'agent_page',
-      'installs',
-      'path',
-      'platform',
-    ]
-    const more = ['policy', 'reason', 'agent', 'time_to_install', 'delivery']
-    const none = Object.fromEntries([...cells, ...more].map((name) => [name, []]))
+    const none = recordOf([...VISIT_DIMENSIONS, ...EVENT_DIMENSIONS], () => [])
     return {
       organization: 'acme',
       website: 'acme-dev',

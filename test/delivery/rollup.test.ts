@@ -7,7 +7,7 @@ import { expect } from 'chai'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { erase } from '../../delivery/tools/erase.ts'
@@ -95,7 +95,15 @@ describe('figures by hour', function () {
       const at = FROM_MS + Math.floor((index / 400) * HOURS * HOUR_MS)
       const source = `source-${index % 5}`
       const own = visited(at, source)
-      const reached = [true, index % 2 === 0, index % 3 === 0, index % 4 === 0, index % 8 === 0, index % 16 === 0]
+      const reached = [
+        true,
+        index % 2 === 0,
+        index % 3 === 0,
+        index % 4 === 0,
+        index % 8 === 0,
+        index % 16 === 0,
+        index % 8 === 0,
+      ]
       records.push(own)
       const { visitId } = own.visit
       if (reached[1]) records.push(activationRecord({ website, visitId, issuedAtMs: at }))
@@ -104,7 +112,7 @@ describe('figures by hour', function () {
         // Twice, by two installations: the visit has reached the step all the same only once.
         if (reached[place + 3]) records.push(installOf(own.visit, { eventType }), installOf(own.visit, { eventType }))
       }
-      const sum = (expected[source] ??= [0, 0, 0, 0, 0, 0])
+      const sum = (expected[source] ??= [0, 0, 0, 0, 0, 0, 0])
       for (const [place, isReached] of reached.entries()) if (isReached) sum[place] = (sum[place] ?? 0) + 1
     }
     await write(records)
@@ -117,7 +125,7 @@ describe('figures by hour', function () {
     expect(await rolled('visits')).to.deep.equal({ '': total })
     expect(await rolled('page')).to.deep.equal({ 'https://acme.dev/install': total })
     const installs = records.filter(({ kind }) => kind === 'install').length
-    expect(Object.values(await rolled('installs', HOURS + 1))[0]?.[3]).to.equal(installs)
+    expect(Object.values(await rolled('events', HOURS + 1))[0]?.[0]).to.equal(installs)
   })
 
   it('are the same raw as rolled up', async () => {
@@ -127,15 +135,14 @@ describe('figures by hour', function () {
     const period = { organizations: ['acme'], websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOUR_MS }
     const raw = [
       ...(await facts.run('funnelCells', { ...period, key_ids: [10] })),
-      ...(await facts.run('installCells', period)),
+      ...(await facts.run('trackedCells', { ...period, key_ids: [10] })),
     ]
-    for (const column of ['source', 'agent_page', 'agent', 'time_to_install'] as const) {
+    for (const column of ['source', 'page', 'page_views', 'events'] as const) {
       const cells = raw.filter(({ dimension }) => dimension === column).map(({ value, counts }) => [value, counts])
       expect(Object.fromEntries(cells), column).to.deep.equal(await rolled(column, 1))
     }
-    expect(await rolled('agent_page', 1)).to.deep.equal({ 'claude-code\thttps://acme.dev/install': [9, 0, 0, 0, 9, 0] })
-    // Ten minutes lie in the bucket that begins with 600 s, the eighteenth.
-    expect(await rolled('time_to_install', 1)).to.deep.equal({ 17: [0, 9, 0, 9, 0, 0] })
+    expect(await rolled('events', 1)).to.deep.equal({ '': [9, 0, 0, 0, 0, 0, 0] })
+    expect(await rolled('page_views', 1)).to.deep.equal({ '': [50, 0, 0, 0, 0, 0, 0] })
   })
 
   it('are the same hour by hour while they are raw, also of installs that were decided later', async () => {
@@ -158,14 +165,15 @@ describe('figures by hour', function () {
     const raw = { organizations: ['acme'], websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOURS * HOUR_MS }
     for (const [steps, column] of [
       [await facts.run('visitSteps', { ...raw, key_ids: [10] }), 'visits'],
-      [await facts.run('installSteps', raw), 'installs'],
+      [await facts.run('trackedSteps', { ...raw, column: 'events' }), 'events'],
+      [await facts.run('trackedSteps', { ...raw, column: 'page_views' }), 'page_views'],
     ] as const)
       expect(steps, column).to.deep.equal(await facts.run('rolledSteps', { ...raw, column }))
     expect(await facts.run('visitSteps', { ...raw, until_ms: FROM_MS + HOUR_MS, key_ids: [10] })).to.deep.equal([
-      { at_ms: FROM_MS, counts: [1, 1, 0, 1, 1, 0] },
+      { at_ms: FROM_MS, counts: [1, 1, 0, 1, 1, 0, 1] },
     ])
     expect(await facts.run('visitSteps', { ...raw, since_ms: FROM_MS + HOUR_MS, key_ids: [10] })).to.deep.equal([
-      { at_ms: FROM_MS + HOUR_MS, counts: [1, 0, 1, 0, 1, 0] },
+      { at_ms: FROM_MS + HOUR_MS, counts: [1, 0, 1, 0, 1, 0, 1] },
     ])
   })
 
@@ -194,7 +202,7 @@ describe('figures by hour', function () {
     expect(Object.keys(await rolled('campaign')))
       .to.include('kept')
       .and.not.include('only-gone')
-    expect((await rolled('installs'))['']).to.equal(undefined)
+    expect((await rolled('events'))['']).to.equal(undefined)
     const versions = await facts.connection.query('SELECT * FROM website_hours LIMIT 10000', {}, { turn: 'report' })
     expect(JSON.stringify(versions)).to.contain('kept').and.not.contain('only-gone')
   })
@@ -247,13 +255,12 @@ describe('figures by hour', function () {
     })
     await write([{ ...own, visit }, pending])
     await roll()
-    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 0, 0])
-    expect((await rolled('installs'))['']).to.deep.equal([0, 1, 0, 0, 0, 0])
+    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 0, 0, 0])
+    expect((await rolled('events'))['']).to.deep.equal([1, 0, 0, 0, 0, 0, 0])
     const outcome = { resolution: 'matched', visitId: visit.visitId, visitIssuedAtMs: FROM_MS } as const
     await write([decisionRecord(pending, outcome)])
     await roll()
-    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 1, 0])
-    expect((await rolled('installs'))['']).to.deep.equal([0, 1, 0, 1, 0, 0])
+    expect((await rolled('source'))['search']).to.deep.equal([1, 0, 0, 0, 1, 0, 1])
   })
 
   it('count a visit that comes after its install, and an activation that comes late', async () => {
@@ -265,12 +272,12 @@ describe('figures by hour', function () {
     await roll()
     await write([activationRecord({ website, visitId: late.visit.visitId, issuedAtMs: FROM_MS })])
     await roll()
-    expect(await rolled('source')).to.deep.equal({ late: [1, 1, 0, 0, 1, 0] })
+    expect(await rolled('source')).to.deep.equal({ late: [1, 1, 0, 0, 1, 0, 1] })
   })
 
   it('are right after a kill between any two steps, and while records come in between', async () => {
     await write([visited(FROM_MS, 'first')])
-    for (const step of ['hourFacts', 'hourFunnel', 'hourInstalls', 'website_hours'] as const) {
+    for (const step of ['hourFacts', 'hourFunnel', 'hourTracked', 'website_hours'] as const) {
       await write([visited(FROM_MS, step)])
       const die = async (name: string): Promise<void> => {
         if (name === step) throw new Error('killed')
@@ -304,7 +311,7 @@ describe('figures by hour', function () {
       'first',
       'hourFacts',
       'hourFunnel',
-      'hourInstalls',
+      'hourTracked',
       'website_hours',
       'overtaking',
     ])
@@ -350,12 +357,12 @@ describe('figures by hour', function () {
       const rows = await facts.run('rolledCells', { ...period, column })
       return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
     }
-    expect(await hourOf(large, 'source')).to.deep.equal({ many: [5_100, 0, 0, 0, 0, 0] })
-    expect(await hourOf(small, 'source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0] })
-    expect(await hourOf(other, 'source')).to.deep.equal({ mail: [1, 0, 0, 0, 0, 0] })
-    expect(Object.keys(await hourOf(small, 'agent'))).to.deep.equal(['codex'])
-    expect(Object.keys(await hourOf(other, 'agent'))).to.deep.equal([])
-    expect(Object.keys(await hourOf(other, 'agent', 1))).to.deep.equal(['codex'])
+    expect(await hourOf(large, 'source')).to.deep.equal({ many: [5_100, 0, 0, 0, 0, 0, 0] })
+    expect(await hourOf(small, 'source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0, 0] })
+    expect(await hourOf(other, 'source')).to.deep.equal({ mail: [1, 0, 0, 0, 0, 0, 0] })
+    expect(Object.keys(await hourOf(small, 'events'))).to.deep.equal([''])
+    expect(Object.keys(await hourOf(other, 'events'))).to.deep.equal([])
+    expect(Object.keys(await hourOf(other, 'events', 1))).to.deep.equal([''])
     const left = await facts.run('dirtyHours', { until_ms: Date.now(), limit: 1_000 })
     expect(left.filter((hour) => names.includes(hour.website))).to.deep.equal([])
   })
@@ -378,7 +385,7 @@ describe('figures by hour', function () {
     const failed = await rollUp({ facts: failing, nowMs: Date.now }).catch((error: Error) => error.message)
     expect(failed).to.equal('refused')
     expect(inserted).to.deep.equal([2])
-    expect(await rolled('source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0] })
+    expect(await rolled('source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0, 0] })
   })
 
   it('count deliveries by destination, status and reason as they are last known', async () => {

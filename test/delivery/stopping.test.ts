@@ -102,9 +102,10 @@ describe('a role that is told to stop', function () {
   it('ends while ClickHouse or a webhook hangs, whatever it was at', async () => {
     receiver.mood = 'hangs'
     const cases: readonly Case[] = [
-      { at: 'dirtyHours', rows: {}, start: figures },
-      { at: 'hourFacts', rows: { dirtyHours: [HOUR] }, start: figures },
-      { at: 'website_hours', rows: { dirtyHours: [HOUR], hourFacts: [], hourInstalls: [] }, start: figures },
+      { at: 'eventsWithLateVisits', rows: {}, start: figures },
+      { at: 'dirtyHours', rows: { eventsWithLateVisits: [] }, start: figures },
+      { at: 'hourFacts', rows: { eventsWithLateVisits: [], dirtyHours: [HOUR] }, start: figures },
+      { at: 'website_hours', rows: { eventsWithLateVisits: [], dirtyHours: [HOUR], hourFacts: [] }, start: figures },
       { at: 'openReplays', rows: {}, start: replays },
       { at: 'erasureCount', rows: { openReplays: [OPEN] }, start: replays },
       { at: 'begunReplay', rows: { openReplays: [OPEN], erasureCount: [] }, start: replays },

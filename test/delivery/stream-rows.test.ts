@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-writer/stream-rows.ts'
 import { readBatch } from '../../delivery/streams/batch-records.ts'
 import { encodeRecord, type LogRecord, type RecordTopic } from '../../domain/records.ts'

@@ -66,7 +66,7 @@ const PARTS: readonly Part[] = [
       'delivery/facts-writer/fact-batch.ts',
       'delivery/facts-writer/fact-rows.ts',
       'delivery/facts-writer/row-versions.ts',
-      'delivery/facts-writer/hour-marks.ts',
+      'delivery/counting/hour-marks.ts',
       'delivery/facts-writer/stream-rows.ts',
       'delivery/facts-writer/erasures.ts',
     ],

@@ -30,7 +30,7 @@ const FIRSTS = 'delivery/dispatch/first-records.ts'
 const AWAITED = 'delivery/dispatch/awaited-facts.ts'
 const DECISION_FACTS = 'delivery/dispatch/decision-facts.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
-const HOUR_MARKS = 'delivery/facts-writer/hour-marks.ts'
+const HOUR_MARKS = 'delivery/counting/hour-marks.ts'
 const STREAM_ROWS = 'delivery/facts-writer/stream-rows.ts'
 
 const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'

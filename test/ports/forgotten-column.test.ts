@@ -8,12 +8,17 @@ import ts from 'typescript'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url))
-const DECLARED_IN: Readonly<Record<string, string>> = { visits: path('ports/facts/visits.ts') }
+/** Tables whose columns are declared elsewhere: the file, and how the declaration begins. */
+const DECLARED_IN: ReadonlyMap<string, readonly [table: string, beginning: string]> = new Map([
+  [path('ports/facts/visits.ts'), ['visits', 'VISIT_COLUMNS = {']],
+  [path('ports/facts/counted-install-columns.ts'), ['counted_installs', 'COUNTED_INSTALL_COLUMNS = {']],
+])
 const COLUMNS = [path('ports/facts/columns.ts'), path('ports/facts/stream-tables.ts')]
 /** Where rows are made. */
 const ROWS = [
   'delivery/facts-writer/fact-rows.ts',
-  'delivery/facts-writer/hour-marks.ts',
+  'delivery/counting/count-installs.ts',
+  'delivery/counting/hour-marks.ts',
   'delivery/facts-writer/stream-rows.ts',
   'delivery/streams/progress-store.ts',
   'delivery/rollup/rollup.ts',
@@ -23,7 +28,8 @@ const ROWS = [
 
 /** The declarations with one more column in each table, which nothing writes. */
 function withForgotten(file: string, text: string): string {
-  if (file === DECLARED_IN['visits']) return text.replace('VISIT_COLUMNS = {', "$& forgotten_in_visits: 'text',")
+  const [table, beginning = ''] = DECLARED_IN.get(file) ?? []
+  if (table !== undefined) return text.replace(beginning, `$& forgotten_in_${table}: 'text',`)
   if (!COLUMNS.includes(file)) return text
   return text.replace(/^ {2}(\w+): \{\n {4}columns: \{(?=\s)/gm, "$& forgotten_in_$1: 'text',")
 }

@@ -1,7 +1,7 @@
 /** Compares what pages show with a count over all stored rows (`raw-rows.ts`). */
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
-import { INSTALL_COUNTS, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { AskedPages } from './pages.ts'
 import {
@@ -95,23 +95,34 @@ async function checkFunnel(
   }
   for (const by of dimensions) {
     const page = (await pages.get(`sources?by=${by}&${spanText(span)}`)).body
-    compareListed(compare, by, VISIT_STEPS, page, counted)
-  }
-  const { agentPages } = (await pages.get(`match?${spanText(span)}`)).body as Row
-  for (const { agent, page, ...steps } of agentPages as Row[]) {
-    const value = `${agent}\t${page}`
-    compareCounts(compare, `pages of ${agent}`, VISIT_STEPS, steps, counted.get('agent_page')?.get(value) ?? [])
+    compareVisits(compare, by, page, counted)
   }
 }
-
-/** The values that are shown, and the rest. */
-function compareListed(compare: Compare, by: string, names: readonly string[], page: Row, counted: Counted): void {
+/** The visits of the values that are shown. */
+function compareVisits(compare: Compare, by: string, page: Row, counted: Counted): void {
   const values = counted.get(by) ?? new Map<string, Counts>()
-  const shown = page['values'] as Row[]
-  compare(`values by ${by}`, shown.length, Math.min(values.size, shown.length === 0 ? 0 : 200))
-  for (const { value, ...counts } of shown) {
-    compareCounts(compare, `${by} ${value}`, names, counts, values.get(value) ?? [])
+  const shown = (page['rows'] as Row[]).filter(({ row }) => VISIT_ROWS.includes(row))
+  const nothing = VISIT_STEPS.map(() => 0)
+  for (const { row, value, visits } of shown) {
+    compareCounts(compare, `${by} ${row} ${value}`, VISIT_STEPS, visits, values.get(value) ?? nothing)
   }
+  const sum = (page['rows'] as Row[]).reduce((all, { visits }) => all + visits.visits, 0)
+  compare(`visits by ${by}`, sum, counted.get('visits')?.get('')?.[0] ?? 0)
+}
+
+/** Rows of a value, and of visits without one. */
+const VISIT_ROWS: readonly string[] = ['value', 'direct', 'no_campaign', 'none']
+
+/** Installs by what is shown, and their sum. */
+function compareInstalls(compare: Compare, by: string, rows: readonly Row[], counted: Counted): void {
+  const values = counted.get(by) ?? new Map<string, Counts>()
+  for (const { row, value, installs, matched } of rows.filter((each) => VISIT_ROWS.includes(each['row']))) {
+    const [all = 0, withVisit = 0] = values.get(value) ?? []
+    compare(`installs by ${by}, ${row} ${value}`, installs, all)
+    compare(`matched by ${by}, ${row} ${value}`, matched, withVisit)
+  }
+  const sum = rows.reduce((all, { installs }) => all + installs, 0)
+  compare(`sum of installs by ${by}`, sum, counted.get('installs')?.get('')?.[0] ?? 0)
 }
 
 function compareCounts(compare: Compare, what: string, names: readonly string[], shown: Row, counted: Counts): void {
@@ -121,10 +132,11 @@ function compareCounts(compare: Compare, what: string, names: readonly string[],
 async function checkMatch({ pages, connection }: Checked, compare: Compare, span: Span): Promise<void> {
   const counted = await rawInstallCells(connection, span)
   const match = (await pages.get(`match?${spanText(span)}`)).body
-  compareCounts(compare, 'installs', INSTALL_COUNTS, match['total'], counted.get('installs')?.get('') ?? [])
-  for (const by of OF_INSTALLS) compareListed(compare, by, INSTALL_COUNTS, match[by], counted)
+  for (const by of OF_INSTALLS) compareInstalls(compare, by, match[by] as Row[], counted)
+  const sources = (await pages.get(`sources?by=source&${spanText(span)}`)).body
+  compareInstalls(compare, 'source', sources['rows'] as Row[], counted)
   for (const { value, installs } of match['reason'] as Row[]) {
-    compare(`reason ${value}`, installs, counted.get('reason')?.get(value)?.[4] ?? 0)
+    compare(`reason ${value}`, installs, counted.get('reason')?.get(value)?.[0] ?? 0)
   }
 }
 

@@ -8,7 +8,7 @@ import { SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 
 export type Counts = number[]
-/** Six counts by value, by dimension. */
+/** Counts by value, by dimension. */
 export type Counted = Map<string, Map<string, Counts>>
 
 export interface Span {
@@ -45,7 +45,6 @@ export interface RawInstall {
 }
 
 const WEBSITES = `website IN (${SCALE_WEBSITES.map((id) => `'${id}'`).join(', ')})`
-const EVENT_STEPS: Readonly<Record<string, number>> = { install_started: 3, install_completed: 4, first_run: 5 }
 /** Rows of one dimension and hour that figures keep. */
 const KEPT_VALUES = 500
 /** All events of months at once would not fit into the memory of the engine. */
@@ -66,12 +65,12 @@ export async function rawInstalls(connection: FactsConnection, condition: string
   return all
 }
 
-/** The same in parts: of one event all rows are in the same part. */
+/** The same in parts: of one installation all rows are in the same part. */
 async function* installsInParts(connection: FactsConnection, condition: string): AsyncGenerator<readonly RawInstall[]> {
   const decided = `resolution, selection_policy AS policy, reason, visit_id AS visit,
     if(visit_issued_at IS NULL, 0, toUnixTimestamp64Milli(assumeNotNull(visit_issued_at))) AS visit_at, row_version AS version`
   for (let part = 0; part < PARTS; part += 1) {
-    const isInPart = `cityHash64(event_id) % ${PARTS} = ${part}`
+    const isInPart = `cityHash64(installation_id) % ${PARTS} = ${part}`
     const firsts = await rawRows<RawInstall>(
       connection,
       `SELECT website, event_id AS event, toUnixTimestamp64Milli(received_at) AS at, event_type AS type, install_path AS path, platform, agent,
@@ -110,31 +109,44 @@ export const receivedIn = (span: Span): string => within('received_at', span)
 /** The funnel of visits of the span, by dimension; a value of referrers counts in an hour only if it is among the 500 most frequent. */
 export async function rawFunnel(connection: FactsConnection, span: Span): Promise<Counted> {
   const steps = new Map<string, Set<number>>()
-  const agents = new Map<string, Set<string>>()
   const all = `${WEBSITES} AND toUnixTimestamp64Milli(received_at) >= ${span.sinceMs}`
-  for await (const installs of installsInParts(connection, all)) {
-    for (const { resolution, website, visit, type, agent } of installs) {
-      if (resolution !== 'matched') continue
-      const key = `${website} ${visit}`
-      steps.set(key, (steps.get(key) ?? new Set()).add(EVENT_STEPS[type] ?? 0))
-      if (agent !== '') agents.set(key, (agents.get(key) ?? new Set()).add(agent))
+  const note = (key: string, step: number): void => void steps.set(key, (steps.get(key) ?? new Set()).add(step))
+  for await (const events of installsInParts(connection, all)) {
+    for (const event of events.filter(({ resolution }) => resolution === 'matched')) {
+      const key = `${event.website} ${event.visit}`
+      if (event.type === 'install_started') note(key, 3)
+      if (event.type === 'first_run') note(key, 5)
+    }
+    for (const install of installsAmong(events).filter(({ resolution }) => resolution === 'matched')) {
+      const key = `${install.website} ${install.visit}`
+      note(key, 4)
+      if (install.at - install.visit_at <= WEEK_MS) note(key, 6)
     }
   }
   const counted: Counted = new Map()
   for (let hour = span.sinceMs; hour < span.untilMs; hour += HOUR_MS) {
     const one = { sinceMs: hour, untilMs: Math.min(hour + HOUR_MS, span.untilMs) }
-    const hours = await funnelOfHour(connection, one, { steps, agents })
+    const hours = await funnelOfHour(connection, one, steps)
     for (const cells of hours.values()) for (const [name, values] of cells) addUp(counted, name, most(values))
   }
   return counted
 }
 
-interface Installed {
-  readonly steps: ReadonlyMap<string, ReadonlySet<number>>
-  readonly agents: ReadonlyMap<string, ReadonlySet<string>>
+/** The install of each installation: its first completion or first run, with the visit of a later event if it has none itself. */
+function installsAmong(events: readonly RawInstall[]): readonly RawInstall[] {
+  const byInstallation = Map.groupBy(events, ({ website, installation }) => `${website} ${installation}`)
+  return [...byInstallation.values()].flatMap((own) => {
+    const inOrder = own.toSorted((a, b) => a.at - b.at || (a.event < b.event ? -1 : 1))
+    const install = inOrder.find(({ type }) => type !== 'install_started')
+    if (install === undefined || install.visit !== '') return install ?? []
+    const lender = inOrder.find(({ at, visit }) => at > install.at && at <= install.at + WEEK_MS && visit !== '')
+    if (lender === undefined) return install
+    const { resolution, policy, reason, visit, visit_at } = lender
+    return { ...install, resolution, policy, reason, visit, visit_at }
+  })
 }
 
-async function funnelOfHour(connection: FactsConnection, span: Span, { steps, agents }: Installed) {
+async function funnelOfHour(connection: FactsConnection, span: Span, steps: ReadonlyMap<string, ReadonlySet<number>>) {
   const ids = async (table: string, more = ''): Promise<ReadonlySet<string>> => {
     const rows = await rawRows<{ key: string }>(
       connection,
@@ -155,17 +167,16 @@ async function funnelOfHour(connection: FactsConnection, span: Span, { steps, ag
     const key = `${visit.website} ${visit.id}`
     if (seen.has(key)) continue
     seen.add(key)
-    const counts: Counts = [1, Number(activated.has(key)), Number(copied.has(key)), 0, 0, 0]
+    const counts: Counts = [1, Number(activated.has(key)), Number(copied.has(key)), 0, 0, 0, 0]
     for (const step of steps.get(key) ?? []) counts[step] = 1
     const hour = hours.get(visit.website) ?? new Map()
     hours.set(visit.website, hour)
-    for (const [name, value] of valuesOf(visit, agents.get(key))) count(hour, name, value, counts)
+    for (const [name, value] of valuesOf(visit)) count(hour, name, value, counts)
   }
   return hours
 }
 
-function valuesOf(visit: RawVisit, agents: ReadonlySet<string> = new Set()): readonly (readonly [string, string])[] {
-  const page = visit.origin + new URL(visit.page_url).pathname
+function valuesOf(visit: RawVisit): readonly (readonly [string, string])[] {
   return [
     ['visits', ''],
     ['source', visit.utm_source],
@@ -173,43 +184,61 @@ function valuesOf(visit: RawVisit, agents: ReadonlySet<string> = new Set()): rea
     ['source_medium', `${visit.utm_source}\t${visit.utm_medium}`],
     ['campaign', visit.utm_campaign],
     ['referrer', visit.referrer],
-    ['page', page],
-    ...[...agents].map((agent) => ['agent_page', `${agent}\t${page}`] as const),
+    ['page', visit.origin + new URL(visit.page_url).pathname],
   ]
 }
 
 function most(values: ReadonlyMap<string, Counts>): readonly (readonly [string, Counts])[] {
   return [...values]
-    .sort(([one, a], [other, b]) => (b[0] ?? 0) - (a[0] ?? 0) || (one < other ? -1 : 1))
+    .sort(
+      ([one, a], [other, b]) =>
+        Number((b[4] ?? 0) > 0) - Number((a[4] ?? 0) > 0) || (b[0] ?? 0) - (a[0] ?? 0) || (one < other ? -1 : 1),
+    )
     .slice(0, KEPT_VALUES)
 }
 
-/** Install events of the span, by dimension. */
+/** Installs of the span, by dimension: counts of installs, and of those with a visit. */
 export async function rawInstallCells(connection: FactsConnection, span: Span): Promise<Counted> {
   const counted: Counted = new Map()
-  for (const install of await rawInstalls(connection, receivedIn(span))) {
-    const place = (EVENT_STEPS[install.type] ?? 3) - 3
-    const counts: Counts = [0, 0, 0, 0, 0, 0]
-    counts[place] = 1
-    const outcome = ['matched', 'unmatched', 'counted'].indexOf(install.resolution)
-    if (outcome !== -1) counts[3 + outcome] = 1
-    const values: readonly (readonly [string, string])[] = [
-      ['installs', ''],
-      ['path', install.path],
-      ['platform', install.platform],
-      ['policy', install.policy],
-      ['agent', install.agent],
-      ...(install.resolution === 'unmatched' ? [['reason', install.reason] as const] : []),
-    ]
-    for (const [name, value] of values) count(counted, name, value, counts)
+  // Events before the span may be the install; those after it may lend theirs a visit.
+  const around = { sinceMs: span.sinceMs - WEEK_MS, untilMs: span.untilMs + WEEK_MS }
+  for await (const events of installsInParts(connection, receivedIn(around))) {
+    const installs = installsAmong(events).filter(({ at }) => at >= span.sinceMs && at < span.untilMs)
+    const sources = await sourcesOf(connection, installs)
+    for (const install of installs) {
+      const isMatched = install.resolution === 'matched'
+      const counts: Counts = [1, Number(isMatched)]
+      const values: readonly (readonly [string, string])[] = [
+        ['installs', ''],
+        ['path', install.path],
+        ['platform', install.platform],
+        ['policy', install.policy],
+        ['agent', install.agent],
+        ...(isMatched ? [['source', sources.get(install.visit) ?? ''] as const] : []),
+        ...(install.resolution === 'unmatched' ? [['reason', install.reason] as const] : []),
+      ]
+      for (const [name, value] of values) count(counted, name, value, counts)
+    }
   }
   return counted
+}
+
+const WEEK_MS = 7 * 24 * HOUR_MS
+
+async function sourcesOf(connection: FactsConnection, installs: readonly RawInstall[]) {
+  const ids = [...new Set(installs.filter(({ visit }) => visit !== '').map(({ visit }) => `'${visit}'`))]
+  if (ids.length === 0) return new Map<string, string>()
+  const rows = await rawRows<{ id: string; source: string }>(
+    connection,
+    `SELECT visit_id AS id, any(utm_source) AS source FROM visits WHERE ${WEBSITES} AND visit_id IN (${ids.join(', ')}) GROUP BY id`,
+  )
+  return new Map(rows.map(({ id, source }) => [id, source]))
 }
 
 function count(counted: Counted, name: string, value: string, counts: Counts): void {
   const values = counted.get(name) ?? new Map<string, Counts>()
   counted.set(name, values)
-  const sum = values.get(value) ?? [0, 0, 0, 0, 0, 0]
+  const sum = values.get(value) ?? counts.map(() => 0)
   values.set(value, sum)
   for (const [place, each] of counts.entries()) sum[place] = (sum[place] ?? 0) + each
 }

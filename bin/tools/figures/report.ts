@@ -3,18 +3,25 @@
 import { randomUUID } from 'node:crypto'
 
 import { csvCell } from '../../../common/csv.ts'
-import { named, totalOf } from '../../../dashboard/figures/answers.ts'
-import { readFigures, readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
-import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../../domain/durations.ts'
+import { named } from '../../../dashboard/figures/answers.ts'
+import { figuresBy } from '../../../dashboard/figures/pages.ts'
+import { readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
 import {
-  cellOf,
+  installSlices,
+  NO_INSTALLS,
+  readInstallFigures,
+  readInstallSteps,
+} from '../../../dashboard/figures/read-installs.ts'
+import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../../domain/durations.ts'
+import { VISIT_STEPS } from '../../../domain/figures/cells.ts'
+import {
   INSTALL_COUNTS,
-  restOf,
-  VISIT_STEPS,
-  type Cell,
-  type Counts,
-  type Dimension,
-} from '../../../domain/figures/cells.ts'
+  INSTALLS_BY,
+  ROW_LABELS,
+  type InstallCounts,
+  type RowKind,
+} from '../../../domain/figures/installs.ts'
+import { recordOf } from '../../../domain/typed-keys.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
@@ -25,9 +32,7 @@ import { openBackend, type ToolRun } from '../backend.ts'
 import { momentOf } from '../flags.ts'
 import type { ToolStores } from '../live.ts'
 
-const VISITS_BY = ['source', 'campaign', 'page'] as const
-const INSTALLS_BY = ['path', 'agent', 'reason'] as const
-const WAYS: readonly string[] = [...VISITS_BY, ...INSTALLS_BY, 'day']
+const WAYS: readonly string[] = [...INSTALLS_BY, 'reason', 'day']
 const DEFAULT_DAYS = 30
 const MOST_NAMED = 20
 
@@ -44,9 +49,9 @@ export async function reportTool(run: ToolRun): Promise<number> {
   try {
     const known = await backend.run('websitesWithFigures', {})
     const source = sourceOf(backend, ownedBy(known, run))
-    const rows = source === null ? null : await cellsOf(source, period, by)
+    const rows = source === null ? null : await reportOf(source, period, by)
     if (rows !== null) printReport(run, by, rows)
-    if (rows === null || rows.cells.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
+    if (rows === null || rows.lines.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
     if (rows === null && known.length > 0)
       complain(`Websites that have figures: ${namesShown(known.map(({ website }) => website))}.\n`)
   } finally {
@@ -128,65 +133,95 @@ function sourceOf(backend: ToolStores, asked: readonly OwnedWebsite[]): FigureSo
   }
 }
 
-interface ReportRows {
+/** A line of the report: what it stands for, and its counts by the names of the columns. */
+interface ReportLine {
+  readonly row: RowKind | 'total'
+  readonly value: string
+  /** Null: not counted by this dimension. */
+  readonly counts: Readonly<Record<string, number | null>>
+}
+
+interface FigureReport {
   readonly names: readonly string[]
-  readonly cells: readonly Cell[]
-  /** What the cells leave out of the total: values beyond those that are kept of an hour. Null if they leave out nothing. */
-  readonly other: Counts | null
+  readonly lines: readonly ReportLine[]
 }
 
-async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): Promise<ReportRows> {
-  if (by === 'day') {
-    const steps = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
-    const cells = steps.map(({ at, counts }): Cell => [new Date(at).toISOString().slice(0, 10), ...counts])
-    return { names: VISIT_STEPS, cells, other: null }
-  }
-  const dimension = [...VISITS_BY, ...INSTALLS_BY].find((each) => each === by)
-  if (dimension === undefined) throw new Error(`figures are not counted by ${by}`)
-  return figureRows(dimension, await readFigures(source, period, [dimension, wholeOf(dimension)]))
+const VISIT_NAMES = ['visits', 'copied'] as const
+const DAY_NAMES = [...VISIT_NAMES, ...INSTALL_COUNTS]
+
+async function reportOf(source: FigureSource, period: ReportPeriod, by: string): Promise<FigureReport> {
+  if (by === 'day') return reportByDay(source, period)
+  const dimension = INSTALLS_BY.find((each) => each === by)
+  if (dimension !== undefined) return reportBy(await figuresBy(source, period, dimension))
+  const { total, by: rowsBy } = await readInstallFigures(source, period, ['reason'])
+  const reasons = rowsBy('reason').filter(({ counts }) => counts.unmatched > 0)
+  return withTotal(
+    ['unmatched'],
+    reasons.map(({ value, counts }) => ({ row: 'value', value, counts: { unmatched: counts.unmatched } })),
+    { unmatched: total.unmatched },
+  )
 }
 
-/** The dimension with the total of all values of this one. */
-function wholeOf(by: Dimension): 'visits' | 'installs' {
-  return VISITS_BY.some((each) => each === by) ? 'visits' : 'installs'
+/** Exported for its tests, which need no facts. */
+export function reportBy({ total, rows }: Awaited<ReturnType<typeof figuresBy>>): FigureReport {
+  const lines = rows.map(({ row, value, visits, ...installs }) => ({
+    row,
+    value,
+    counts: lineCounts(installs, visits),
+  }))
+  const { visits: ofVisits, ...ofInstalls } = total
+  return withTotal(DAY_NAMES, lines, lineCounts(ofInstalls, ofVisits))
 }
 
-/** Rows by one dimension, from figures of it and of the whole. Reasons are few, and only unmatched installs have one. */
-export function figureRows(by: Dimension, figures: ReadonlyMap<Dimension, readonly Cell[]>): ReportRows {
-  const whole = wholeOf(by)
-  const names = whole === 'visits' ? VISIT_STEPS : INSTALL_COUNTS
-  const cells = figures.get(by) ?? []
-  const rest = restOf(totalOf(figures.get(whole)), cells)
-  const hasOther = by !== 'reason' && rest.some((count) => count > 0)
-  return { names, cells, other: hasOther ? rest : null }
+async function reportByDay(source: FigureSource, period: ReportPeriod): Promise<FigureReport> {
+  const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
+  const installs = await readInstallSteps(source, await installSlices(source, period), DAY_MS)
+  const days = [...new Set([...visits, ...installs].map(({ at }) => at))].sort((a, b) => a - b)
+  const lines = days.map((day): ReportLine => {
+    const ofVisits = named(VISIT_STEPS, visits.find(({ at }) => at === day)?.counts ?? [])
+    const ofInstalls = installs.find(({ at }) => at === day)?.counts ?? NO_INSTALLS
+    return { row: 'value', value: new Date(day).toISOString().slice(0, 10), counts: lineCounts(ofInstalls, ofVisits) }
+  })
+  const sums = recordOf(DAY_NAMES, (name) => lines.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0))
+  return withTotal(DAY_NAMES, lines, sums)
 }
 
-/** The value of the line that sums up all others. In JSON it is null, because a visit's source could be this text. */
-const OTHER = '(other)'
+function lineCounts(installs: InstallCounts, visits: { readonly visits: number; readonly copied: number } | null) {
+  return { visits: visits?.visits ?? null, copied: visits?.copied ?? null, ...installs }
+}
 
-function printReport(run: CommandArguments, by: string, { names, cells: kept, other }: ReportRows): void {
+function withTotal(names: readonly string[], lines: readonly ReportLine[], counts: ReportLine['counts']): FigureReport {
+  return { names, lines: lines.length === 0 ? [] : [...lines, { row: 'total', value: '', counts }] }
+}
+
+function printReport(run: CommandArguments, by: string, { names, lines }: FigureReport): void {
   if (run.flags.has('--json')) {
-    const rows = kept.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) }))
-    printJson(other === null ? rows : [...rows, { [by]: null, ...named(names, other) }])
+    printJson(lines.map(({ row, value, counts }) => ({ [by]: value, row, ...counts })))
     return
   }
-  const cells: readonly Cell[] = other === null ? kept : [...kept, cellOf({ value: OTHER, counts: other })]
   if (run.flags.has('--csv')) {
     // A terminal would be shown carriage returns.
-    printCsv([[by, ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''))
+    const cells = lines.map(({ row, value, counts }) => [value, row, ...names.map((name) => counts[name] ?? '')])
+    printCsv([[by, 'row', ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''))
     return
   }
-  const columns: readonly TextColumn<Cell>[] = [
-    ...names.map((name, at) => ({
+  const columns: readonly TextColumn<ReportLine>[] = [
+    ...names.map((name) => ({
       head: name.replace('_', ' ').toUpperCase(),
-      cell: (row: Cell) => String(row[at + 1]),
+      cell: ({ counts }: ReportLine) => String(counts[name] ?? '–'),
     })),
-    { head: by.toUpperCase(), cell: ([value]) => (value === '' ? '-' : value) },
+    { head: by.replace('_', ' ').toUpperCase(), cell: lineLabel },
   ]
   print(
     createTable(columns, terminalChars())
-      .lines(cells)
+      .lines(lines)
       .map((line) => `${line}\n`)
       .join(''),
   )
+}
+
+/** In parentheses, so that no value is taken for one of these. */
+function lineLabel({ row, value }: ReportLine): string {
+  if (row === 'value') return value
+  return row === 'total' ? '(total)' : `(${ROW_LABELS[row].toLowerCase()})`
 }

@@ -23,6 +23,7 @@ const KEPT_BY_WEBSITE = {
   install_decisions: 'received_at',
   deliveries: 'install_received_at',
   website_hours: 'hour',
+  counted_installs: 'received_at',
 } as const satisfies { readonly [T in FactTable]?: string }
 type KeptTable = keyof typeof KEPT_BY_WEBSITE
 export const KEPT_TABLES = keysOf(KEPT_BY_WEBSITE)

@@ -40,6 +40,7 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   handoffs: { ids: ['visit_id'] },
   installs: { ids: ['event_id', 'installation_id', 'visit_id'] },
   install_decisions: { ids: ['event_id', 'installation_id', 'visit_id'] },
+  counted_installs: { ids: ['event_id', 'installation_id', 'visit_id'] },
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
   webhook_attempts: { text: 'body' },

@@ -55,6 +55,15 @@ export const ERASURE_QUERIES = {
     FROM (${installsIn('installs')} UNION ALL ${installsIn('install_decisions')})
     GROUP BY event_id ORDER BY event_id LIMIT ${MAX_ROWS}`),
 
+  /** When the events were received that figures count for these visits. */
+  countedForVisits: report<
+    OwnedWebsite & { readonly visit_ids: readonly string[] },
+    { readonly received_at_ms: number }
+  >(
+    `SELECT DISTINCT ${ms('received_at')} FROM counted_installs
+    WHERE ${OF_WEBSITE} AND visit_id IN {visit_ids:Array(String)} LIMIT ${MAX_ROWS}`,
+  ),
+
   /** These visits, and the visits that replaced one of them. */
   visitsNaming: report<
     OwnedWebsite & { readonly visit_ids: readonly string[] },

@@ -8,8 +8,8 @@ import {
   FORMER_USAGE,
   funnelCells,
   hourFacts,
-  installCells,
-  installSteps,
+  trackedCells,
+  trackedSteps,
   madeUpInstalls,
   visitSteps,
   type CellRow,
@@ -49,19 +49,19 @@ export const FIGURE_QUERIES = {
     GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
   ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
-  installCells: pageOf<RawPeriod, CellRow>((period) => installCells(period)),
+  trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
   /** The funnel of each hour. */
   visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
-  /** Install events of each hour. */
-  installSteps: pageOf<RawPeriod, StepRow>(installSteps),
+  /** Page views or install events of each hour. */
+  trackedSteps: pageOf<RawPeriod & { readonly column: 'page_views' | 'events' }, StepRow>(trackedSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
-  madeUpInstalls: pageOf<RawPeriod, { readonly counts: readonly number[] }>(madeUpInstalls),
+  madeUpInstalls: pageOf<RawPeriod, { readonly events: number; readonly matched: number }>(madeUpInstalls),
   deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
-  /** Totals by hour of the dimensions `visits` and `installs`. */
+  /** Totals by hour of the dimensions `visits`, `page_views` and `events`. */
   rolledSteps: pageOf<RolledPeriod, StepRow>(rolledSteps),
 } as const
 
@@ -74,7 +74,7 @@ export const ROLLUP_QUERIES = {
   ),
   hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
   hourFunnel: report<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
-  hourInstalls: report<RawPeriod, WebsiteCellRow>((period) => installCells(period, 'website')),
+  hourTracked: report<RawPeriod, WebsiteCellRow>((period) => trackedCells(period, 'website')),
   hourDeliveries: report<RawPeriod, WebsiteCellRow>((period) => deliveryCells(period, 'website')),
   hoursWithFacts: report<
     { readonly since_ms: number; readonly until_ms: number; readonly limit: number },

@@ -1,5 +1,6 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
+import { ORIGIN_DIMENSIONS } from '../../../domain/figures/installs.ts'
 import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
@@ -18,14 +19,16 @@ import {
 } from '../query-parts.ts'
 import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
-import { COUNTED_BY } from '../visits.ts'
 import { ISSUED_AT, issuedWithin, OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
-/** Where the matched visit came from; empty if the visit does not say. */
-type OriginFilters = { readonly [D in Counted]?: string }
+/**
+ * What figures count an event by: its kind, what its machine said, and where its visit came from, which is empty if the visit does not say. Events
+ * that no figure counts are left out.
+ */
+type CountedFilters = { readonly [N in keyof typeof COUNTED]?: string }
 
-export type InstallFilters = OriginFilters & {
+export type InstallFilters = CountedFilters & {
   readonly installation_id?: string
   readonly resolution?: string
   readonly event_type?: string
@@ -48,8 +51,6 @@ export type InstallFilters = OriginFilters & {
 type InstallPageFilters = InstallFilters & {
   readonly before_ms?: number
   readonly before_id?: string
-  /** With the websites of the visits in `of_websites`, by position: only installs that are matched to one of these. */
-  readonly visit_ids?: readonly string[]
 }
 type InstallWindow = { readonly since_ms: number; readonly until_ms: number }
 /** Those that the keys of the window name. */
@@ -112,14 +113,22 @@ const DECIDED = {
   reason: "resolution = 'unmatched' AND reason = {reason:String}",
   selection_policy: 'selection_policy = {selection_policy:String}',
   visit_id: 'visit_id = {visit_id:String}',
-  visit_ids: OF_VISITS,
   least_visit_age_s: `visit_id != '' AND ${VISIT_AGE_S} >= {least_visit_age_s:UInt32}`,
   visit_age_below_s: `visit_id != '' AND ${VISIT_AGE_S} < {visit_age_below_s:UInt32}`,
 } as const
 
-type Counted = keyof typeof COUNTED_BY
-/** Where a visit came from, as figures count it. */
-const VISIT_ORIGIN = recordOf(keysOf(COUNTED_BY), (name) => `${COUNTED_BY[name]} = {${name}:String}`)
+const OF_VISIT = recordOf(
+  ORIGIN_DIMENSIONS,
+  (name) => `resolution = 'matched' AND is_visit_known AND ${name} = {${name}:String}`,
+)
+/** Conditions on the row of the event among those that are counted. */
+const COUNTED = {
+  kind: 'kind = {kind:String}',
+  version: 'product_version = {version:String}',
+  country: 'country = {country:String}',
+  place: 'place = {place:String}',
+  ...OF_VISIT,
+} as const
 
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 
@@ -135,29 +144,31 @@ function joined(all: readonly string[]): string {
   return all.map((condition) => ` AND (${condition})`).join('')
 }
 
-/** Matched to a visit that began then, or that came from there. */
-function visitConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
+/** Matched to a visit that began then. */
+function visitConditions(params: InstallWindow & InstallPageFilters): readonly string[] {
   const { visit_since_ms: since = 0, visit_until_ms: until = params.until_ms } = params
   const isBounded = params.visit_since_ms !== undefined || params.visit_until_ms !== undefined
-  const hasOrigin = filterConditions(VISIT_ORIGIN, params).length > 0
-  return [
-    ...(isBounded ? [`visit_id != '' AND ${issuedWithin({ since_ms: since, until_ms: until })}`] : []),
-    ...(hasOrigin
-      ? [`(organization, website, visit_id) IN (${visitsOfOrigin(params, scope, 'organization, website, visit_id')})`]
-      : []),
-  ]
+  return isBounded ? [`visit_id != '' AND ${issuedWithin({ since_ms: since, until_ms: until })}`] : []
 }
 
-/**
- * Visits that came from there. They are sought among those that installs of the window name: no more are read than that, however many visits
- * there are.
- */
-function visitsOfOrigin(params: InstallPageFilters, scope: string, columns: string): string {
-  const matched = (table: 'installs' | 'install_decisions'): string =>
-    `SELECT organization, website, visit_id FROM ${table} WHERE ${scope} AND ${withinPeriod('received_at')} AND visit_id != ''`
-  return `SELECT DISTINCT ${columns} FROM visits
-    WHERE ${scope} AND (organization, website, visit_id) IN (${matched('installs')} UNION ALL ${matched('install_decisions')})
-      AND ${filterConditions(VISIT_ORIGIN, params).join(' AND ')}`
+/** What a figure says of an install without a visit of its own is the decision about a later event. */
+const OUTCOME = {
+  resolution: 'resolution = {resolution:String}',
+  reason: 'reason = {reason:String}',
+  selection_policy: 'selection_policy = {selection_policy:String}',
+  visit_id: 'visit_id = {visit_id:String}',
+} as const
+
+/** Counted as that, by the table from which figures come. */
+function countedConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
+  const outcome = params.kind === undefined ? [] : filterConditions(OUTCOME, params)
+  const conditions = [...filterConditions(COUNTED, params), ...outcome]
+  if (conditions.length === 0) return []
+  const key = 'organization, website, received_at, event_id'
+  return [
+    `(${key}) IN (SELECT ${key} FROM ${once('counted_installs')} WHERE ${scope} AND ${withinPeriod('received_at')}
+      AND kind != 'superseded' AND NOT is_left_out ${joined(conditions)})`,
+  ]
 }
 
 /** Keeps installs whose first record or whose decision satisfies the condition: both tables have the columns. */
@@ -167,6 +178,13 @@ function keptByDecision(decided: readonly string[], { resolution }: InstallPageF
   const all = decided.map((condition) => `(${condition})`).join(' AND ')
   return ` AND (${all} OR (resolution = 'pending' AND (organization, website, event_id) IN (
     SELECT organization, website, event_id FROM install_decisions WHERE ${scope} AND ${all})))`
+}
+
+/** Filters on the event itself. If figures are asked for one kind, theirs is the decision that counts. */
+function ownFilters(params: InstallWindow & InstallPageFilters): InstallWindow & InstallPageFilters {
+  if (params.kind === undefined) return params
+  const { resolution: _, reason: __, selection_policy: ___, visit_id: ____, ...own } = params
+  return own
 }
 
 interface VisitKeyRow {
@@ -196,11 +214,12 @@ interface InstallListText {
 }
 
 /** Conditions on the rows of a page. */
-function pageConditions(params: InstallWindow & InstallPageFilters, scope: string) {
+function pageConditions(asked: InstallWindow & InstallPageFilters, scope: string) {
+  const params = ownFilters(asked)
   const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
   return {
-    bounds: `${scope} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`,
-    decided: [...filterConditions(DECIDED, params), ...visitConditions(params, scope)],
+    bounds: `${scope} AND ${withinPeriod('received_at')}${after}${joined([...filterConditions(NARROWING, params), ...countedConditions(asked, scope)])}`,
+    decided: [...filterConditions(DECIDED, params), ...visitConditions(params)],
   }
 }
 
@@ -211,7 +230,7 @@ function pageConditions(params: InstallWindow & InstallPageFilters, scope: strin
 export function installKeys(params: InstallWindow & InstallPageFilters, scope: string): string {
   const { bounds, decided: conditions } = pageConditions(params, scope)
   return `SELECT event_id, ${ms('received_at')} FROM installs
-    WHERE ${bounds}${keptByDecision(conditions, params, scope)}
+    WHERE ${bounds}${keptByDecision(conditions, ownFilters(params), scope)}
     ${newestFirst('received_at', 'event_id')} LIMIT 1 BY event_id ${pageLimit()}`
 }
 
@@ -235,15 +254,10 @@ const eventsOfVisits = (table: 'installs' | 'install_decisions'): string =>
 
 /** Visits by position in both lists. */
 type OfVisits = { readonly of_websites: readonly string[]; readonly visit_ids: readonly string[] }
-type InstallsOfWindow = LogWindow & InstallPageFilters & Partial<OfVisits>
+type InstallsOfWindow = LogWindow & InstallPageFilters
 type SharedWindow = LogWindow & { readonly least: number; readonly limit: number }
 
 export const INSTALL_QUERIES = {
-  /** Visits that came from there and that installs of the window are matched to; `installLines` then takes them by their IDs. */
-  visitsOfOrigin: pageOf<LogWindow & OriginFilters & { readonly limit: number }, VisitKeyRow>(
-    (params) => `${visitsOfOrigin(params, OF_ORGANIZATION, 'website, visit_id')} ${pageLimit()}`,
-  ),
-
   /** Newest first, of which `installLines` then reads the rows. */
   installKeys: pageOf<InstallsOfWindow & { readonly limit: number }, FoundKey>((params) =>
     installKeys(params, OF_ORGANIZATION),

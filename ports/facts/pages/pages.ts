@@ -5,6 +5,7 @@
 
 import { ACTIVITY_QUERIES } from './activity.ts'
 import { DELIVERY_QUERIES } from './deliveries.ts'
+import { COUNTED_INSTALL_QUERIES } from './counted-installs.ts'
 import { FIGURE_QUERIES } from './figures.ts'
 import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
@@ -15,6 +16,7 @@ import { WEBHOOK_QUERIES } from './webhooks.ts'
 
 export const PAGE_QUERIES = {
   ...FIGURE_QUERIES,
+  ...COUNTED_INSTALL_QUERIES,
   ...LOG_QUERIES,
   ...ACTIVITY_QUERIES,
   ...INSTALL_QUERIES,

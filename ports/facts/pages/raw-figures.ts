@@ -1,8 +1,9 @@
 /** Figures of a short period, straight from the facts: the last hours for pages, and one hour for its rollup. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
-import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
-import { decided, once, withinPeriod } from '../query-parts.ts'
+import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
+import { once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import {
@@ -15,12 +16,15 @@ import {
   type RawPeriod,
 } from './ranges.ts'
 
-/** One value of one dimension. The six counts are those of `domain/figures/cells.ts`. */
+/** One value of one dimension. The counts are those of `domain/figures/cells.ts`. */
 export interface CellRow {
   readonly dimension: Dimension
   readonly value: string
   readonly counts: readonly number[]
 }
+
+/** Whoever installs later was led to it by something else. */
+const CONVERSION_DAYS = 7
 
 /** Most websites, and most rows of one answer about them, when the role `rollup` counts an hour. */
 const HOUR_WEBSITES_MAX = 1_000
@@ -54,36 +58,27 @@ const BY = {
 const issued = (period: RawPeriod): string => `${websitesAsked(period)} AND ${issuedBetween(period)}`
 const received = (period: RawPeriod): string => `${websitesAsked(period)} AND ${withinPeriod('received_at')}`
 
-/**
- * Rows of these events. The engine compares an event's ID in a third of the time of a pair of website and ID. What it finds
- * beside them, an event of another website with the same ID, must be left out by the time of the row itself.
- */
+/** Rows of these events. The engine compares an event's ID in a third of the time of a pair of website and ID. */
 const ofEvents = (period: RawPeriod, eventIds: string): string =>
   `${websitesAsked(period)} AND event_id IN (${eventIds})`
 
-/** Events that were once matched to a visit of the period, in these tables. */
-const matchedIn = (tables: readonly ('installs' | 'install_decisions')[], period: RawPeriod): string =>
-  ofEvents(period, tables.map((table) => `SELECT event_id FROM ${table} WHERE ${issued(period)}`).join(' UNION ALL '))
-
-/** Matched installs of the visits of the period: first the events, then the record of each that counts. */
-const matchedVisitsSql = (
+/** What visits of the period led to: first the keys of the events that count for one, by the projection by visit, then their rows. */
+const reachedVisitsSql = (
   period: RawPeriod,
 ): string => `SELECT organization, website, visit_id, max(event_type = 'install_started') AS started,
-    max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
+    max(kind = 'install') AS installed, max(event_type = 'first_run') AS first_run,
+    max(kind = 'install' AND received_at <= addDays(assumeNotNull(visit_issued_at), ${CONVERSION_DAYS})) AS converted,
     groupUniqArrayIf(agent, agent != '') AS agents
-  FROM ${decided(
-    `SELECT organization, website, event_id, received_at, event_type, agent, resolution, visit_id FROM ${once('installs')}
-      PREWHERE ${matchedIn(['installs', 'install_decisions'], period)}`,
-    `PREWHERE ${matchedIn(['install_decisions'], period)}`,
-    ['resolution', 'visit_id'],
-  )} WHERE resolution = 'matched' AND ${issuedWithin(period)} GROUP BY organization, website, visit_id`
+  FROM ${once('counted_installs')}
+  PREWHERE ${websitesAsked(period)} AND (received_at, event_id) IN (SELECT received_at, event_id FROM counted_installs WHERE ${issued(period)})
+  WHERE kind != 'superseded' AND resolution = 'matched' AND NOT is_left_out AND ${issuedWithin(period)} GROUP BY organization, website, visit_id`
 
 const among = (table: 'activations' | 'handoffs', period: RawPeriod, more = ''): string =>
   `(${websiteColumns(period)}, visit_id) IN (SELECT ${websiteColumns(period)}, visit_id FROM ${table} PREWHERE ${issued(period)} ${more})`
 
-/** The end of a statement that counts cells: of each dimension those with the greatest counts. */
+/** The end of a statement that counts cells: of each dimension those of visits that led to an install, and those with the greatest counts. */
 const topCells = (by: By): string =>
-  `GROUP BY ${BY[by].key}dimension, value ORDER BY ${BY[by].key}dimension, counts[1] DESC, value
+  `GROUP BY ${BY[by].key}dimension, value ORDER BY ${BY[by].key}dimension, counts[5] > 0 DESC, counts[1] DESC, value
     LIMIT ${MAX_CELLS} BY ${BY[by].key}dimension LIMIT ${BY[by].maxRows}`
 
 /**
@@ -92,12 +87,12 @@ const topCells = (by: By): string =>
  */
 export const reachedSteps = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
   columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
-      install.started AS started, install.completed AS completed, install.first_run AS first_run`,
-  join: `LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install
+      install.started AS started, install.installed AS installed, install.first_run AS first_run, install.converted AS converted`,
+  join: `LEFT ANY JOIN (${reachedVisitsSql(period)}) AS install
       ON visit.organization = install.organization AND visit.website = install.website AND visit.visit_id = install.visit_id`,
 })
 const STEP_COUNTS =
-  '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(completed), countIf(first_run)] AS counts'
+  '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
 const MAX_HOURS = 1_000
 
 /** The funnel: distinct visits of each hour, and how many of them reached each step. */
@@ -122,8 +117,7 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
     ${STEP_COUNTS}
   FROM (
     SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns},
-      arrayConcat([('visits', ''), ${VISIT_PAIRS}],
-        arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
+      [('visits', ''), ${VISIT_PAIRS}] AS pairs
     FROM (SELECT organization, website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
       FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)}) AS visit
     ${join}
@@ -135,20 +129,29 @@ const eventsReceived = (period: RawPeriod): string =>
 /** Whole seconds that passed from the visit of a matched install to the install; `dateDiff` would count the borders of seconds in between. */
 export const visitAgeS = (issuedAt: string): string =>
   `intDiv(toUnixTimestamp64Milli(received_at) - toUnixTimestamp64Milli(${issuedAt}), 1000)`
-const VISIT_AGE_S = visitAgeS('assumeNotNull(visit_issued_at)')
-const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
 
-const EVENT_COUNTS = `[countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
-      countIf(resolution = 'matched'), countIf(resolution = 'unmatched'), countIf(resolution = 'counted')] AS counts`
+/** What a quota counts: page views, and install events of every kind. */
+const TRACKED = {
+  page_views: (period: RawPeriod) =>
+    `SELECT organization, website, issued_at AS at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)}`,
+  events: (period: RawPeriod) =>
+    `SELECT organization, website, received_at AS at FROM (SELECT organization, website, received_at FROM ${once('installs')}
+      PREWHERE ${eventsReceived(period)}) WHERE ${received(period)}`,
+} as const
+const COUNT = '[count(), 0, 0, 0, 0, 0, 0] AS counts'
 
-/** Install events of each hour. */
-export const installSteps = (period: RawPeriod): string => `
-  SELECT toUnixTimestamp(toStartOfHour(received_at)) * 1000 AS at_ms, ${EVENT_COUNTS}
-  FROM ${decided(
-    `SELECT organization, website, event_id, received_at, event_type, resolution FROM ${once('installs')} PREWHERE ${eventsReceived(period)}`,
-    `PREWHERE ${eventsReceived(period)}`,
-    ['resolution'],
-  )} WHERE ${received(period)} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+/** Tracked events of each hour, of one kind. */
+export const trackedSteps = (period: RawPeriod & { readonly column: keyof typeof TRACKED }): string => `
+  SELECT toUnixTimestamp(toStartOfHour(at)) * 1000 AS at_ms, ${COUNT} FROM (${TRACKED[period.column](period)})
+  GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+
+/** Tracked events of the period, as a cell of each kind. */
+export function trackedCells(period: RawPeriod, by: By = 'all'): string {
+  const kinds = keysOf(TRACKED).map(
+    (kind) => `SELECT '${kind}' AS dimension, organization, website FROM (${TRACKED[kind](period)})`,
+  )
+  return `SELECT ${BY[by].column}dimension, '' AS value, ${COUNT} FROM (${kinds.join(' UNION ALL ')}) ${topCells(by)}`
+}
 
 /** The table is ordered by the IDs of events, so only these are read. */
 const madeUpEvents = (period: RawPeriod): string =>
@@ -156,29 +159,9 @@ const madeUpEvents = (period: RawPeriod): string =>
 
 /** Install events that `npm run -s example-data` made up. */
 export const madeUpInstalls = (period: RawPeriod): string => `
-  SELECT ${EVENT_COUNTS}
-  FROM (SELECT event_type, resolution FROM ${once('installs')} PREWHERE ${madeUpEvents(period)} WHERE ${received(period)}) LIMIT 1`
-
-const DECIDED_FIGURES = ['resolution', 'selection_policy', 'visit_issued_at', 'reason'] as const
-
-/** Install events of the period by value: of each type, and of each resolution. */
-export const installCells = (period: RawPeriod, by: By = 'all'): string => `
-  SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
-    ${EVENT_COUNTS}
-  FROM (
-    SELECT organization, website, event_type, resolution,
-      arrayConcat([('installs', ''), ('path', install_path), ('platform', platform), ('policy', selection_policy), ('agent', agent)],
-        if(resolution = 'unmatched', [('reason', reason)], []),
-        if(resolution = 'matched' AND event_type = 'install_completed' AND visit_issued_at IS NOT NULL,
-          [('time_to_install', toString(arrayCount(start -> start <= ${VISIT_AGE_S}, ${BUCKETS}) - 1))],
-          [])) AS pairs
-    FROM ${decided(
-      `SELECT organization, website, event_id, received_at, event_type, install_path, platform, agent, ${DECIDED_FIGURES.join(', ')}
-        FROM ${once('installs')} PREWHERE ${eventsReceived(period)}`,
-      `PREWHERE ${eventsReceived(period)}`,
-      DECIDED_FIGURES,
-    )} WHERE ${received(period)}
-  ) ARRAY JOIN pairs AS pair ${topCells(by)}`
+  SELECT (SELECT count() FROM (SELECT received_at FROM ${once('installs')} PREWHERE ${madeUpEvents(period)} WHERE ${received(period)})) AS events,
+    (SELECT countIf(kind = 'install' AND resolution = 'matched') FROM ${once('counted_installs')}
+      PREWHERE ${received(period)} WHERE startsWith(event_id, '${EXAMPLE_DATA.idPrefix}')) AS matched LIMIT 1`
 
 /** The order of the tables leaves out other organisations and the websites that there are. */
 const OF_FORMER = 'organization = {organization:String} AND website NOT IN {websites:Array(String)}'
@@ -194,7 +177,7 @@ export const FORMER_USAGE = `
 /** Deliveries of install events of the period by destination, status and reason. */
 export const deliveryCells = (period: RawPeriod, by: By = 'all'): string => `
   SELECT ${BY[by].column}'delivery' AS dimension, concat(destination, '\\t', status, '\\t', reason) AS value,
-    [count(), 0, 0, 0, 0, 0] AS counts
+    [count(), 0, 0, 0, 0, 0, 0] AS counts
   FROM ${once('deliveries')} PREWHERE ${eventsReceived(period)}
   WHERE (${websiteColumns(period)}, event_id) IN (SELECT ${websiteColumns(period)}, event_id FROM ${once('installs')} PREWHERE ${eventsReceived(period)} WHERE ${received(period)})
   ${topCells(by)}`

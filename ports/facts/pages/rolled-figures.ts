@@ -38,24 +38,23 @@ const MAX_DIRTY = 1_000
 
 const hoursOf = (period: RolledPeriod): string => `${once('website_hours')} PREWHERE ${websitesAsked(period)}
   AND ${withinPeriod('hour')}`
-const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(', ')}]`
+const SUMS = `[${[2, 3, 4, 5, 6, 7, 8].map((place) => `sum(cell.${place})`).join(', ')}]`
 
 /** Only these words may become part of a text. */
 const COLUMNS: Readonly<Record<Dimension, string>> = {
   visits: 'visits',
   source: 'source',
   medium: 'medium',
+  channel: 'channel',
   campaign: 'campaign',
+  term: 'term',
+  content: 'content',
   referrer: 'referrer',
+  landing_page: 'landing_page',
   page: 'page',
-  agent_page: 'agent_page',
-  installs: 'installs',
-  path: 'path',
-  platform: 'platform',
-  policy: 'policy',
-  reason: 'reason',
-  agent: 'agent',
-  time_to_install: 'time_to_install',
+  visitor_platform: 'visitor_platform',
+  page_views: 'page_views',
+  events: 'events',
   delivery: 'delivery',
 }
 

@@ -51,8 +51,9 @@ const STEP_COLUMNS: Readonly<Record<LaterStep, string>> = {
   activated: 'is_activated',
   copied: 'is_copied',
   started: 'started',
-  completed: 'completed',
+  installed: 'installed',
   first_run: 'first_run',
+  converted: 'converted',
 }
 const STEP_NAMES = Object.entries(STEP_COLUMNS).map(([name, column]) => `${column} AS ${name}`)
 const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countIf(${column}) AS ${name}`)

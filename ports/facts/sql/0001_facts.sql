@@ -310,8 +310,8 @@ SETTINGS {{durable}}, {{granules}};
 -- views, which count a repeated insert again.
 --
 -- One row for each website and hour, with a column for each dimension: at most 500 values in each, the rest follows from
--- the total. The six counts of visits' dimensions are visits, activated, copied, started, completed, first run; those of
--- installs' dimensions started, completed, first run, matched, unmatched, counted.
+-- the total. The counts of visits' dimensions are those of VISIT_STEPS (domain/figures/cells.ts); of the others only the first counts: page views,
+-- install events, and deliveries. Figures of installs come from counted_installs.
 --
 -- A row has up to 60 KB and 120 streams of columns. Merged in blocks of thousands of rows, and all columns at once, as is usual, some
 -- hundred of them took more memory than the embedded engine has, and were tried for ever: hence small blocks, and column after column.
@@ -321,21 +321,20 @@ CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
     website LowCardinality(String),
     hour DateTime64(3, 'UTC') CODEC(Delta, LZ4),
     marks_read Array(String) COMMENT 'Marks of the hour that were there before the facts were read',
-    visits Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    source Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    medium Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    campaign Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    referrer Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    agent_page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    installs Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    path Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    policy Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    reason Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    agent Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    time_to_install Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
-    delivery Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    visits Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    source Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    medium Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    channel Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    campaign Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    term Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    content Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    referrer Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    landing_page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    visitor_platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    page_views Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    events Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    delivery Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     retention_days UInt16,
     row_version UInt64
 )
@@ -346,6 +345,56 @@ TTL toDateTime(hour) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}},
     merge_max_block_size = 32, merge_max_block_size_bytes = 1048576, min_compress_block_size = 16384, max_compress_block_size = 65536,
     vertical_merge_algorithm_min_rows_to_activate = 1, vertical_merge_algorithm_min_columns_to_activate = 1, min_bytes_for_wide_part = 1048576;
+
+-- Install events as figures count them, one row for each: its kind, and where the visit of its install came from. Made from the facts
+-- (delivery/counting/count-installs.ts), and kept as long as they are, so that a visit or an earlier event that expires changes no figure.
+CREATE TABLE IF NOT EXISTS counted_installs {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    received_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    event_id String,
+    installation_id String,
+    event_type LowCardinality(String),
+    kind LowCardinality(String) COMMENT 'install, upgrade, reinstall or none; superseded: another record of the event counts',
+    installed_before Nullable(DateTime64(3, 'UTC')) COMMENT 'When the install before this event was received',
+    is_begun_by_run Bool COMMENT 'A first run was that install',
+    version_before LowCardinality(String) COMMENT 'The last version named before this event',
+    is_completed Bool COMMENT 'Of an install: an installer came to its end',
+    is_ran Bool COMMENT 'Of such an install: it ran for the first time within seven days of that',
+    product_version LowCardinality(String),
+    install_path LowCardinality(String),
+    platform LowCardinality(String),
+    agent LowCardinality(String),
+    country LowCardinality(String),
+    place LowCardinality(String),
+    is_left_out Bool COMMENT 'From CI or a container, or a test: in no figure',
+    resolution LowCardinality(String) COMMENT 'Of an install without a visit, that of a later event which had one',
+    selection_policy LowCardinality(String),
+    reason LowCardinality(String),
+    visit_id String,
+    visit_issued_at Nullable(DateTime64(3, 'UTC')),
+    is_visit_of_later Bool COMMENT 'The decision is that of a later event',
+    is_visit_known Bool COMMENT 'The facts had the visit; the columns below are its own',
+    source LowCardinality(String),
+    medium LowCardinality(String),
+    channel LowCardinality(String),
+    campaign LowCardinality(String),
+    term LowCardinality(String),
+    content LowCardinality(String),
+    referrer LowCardinality(String),
+    landing_page LowCardinality(String),
+    page LowCardinality(String),
+    visitor_platform LowCardinality(String),
+    retention_days UInt16,
+    row_version UInt64,
+    INDEX installation installation_id TYPE bloom_filter(0.001) GRANULARITY 1,
+    PROJECTION by_visit (SELECT organization, website, visit_id, received_at, event_id ORDER BY organization, website, visit_id)
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, received_at, event_id)
+TTL toDateTime(received_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}}, deduplicate_merge_projection_mode = 'rebuild';
 
 -- Hours whose facts have changed. Each writer counts its marks, so that what a version has read needs no clock; the row
 -- version is that count. The lifetime counts from the making of a mark, not from the hour that it marks.

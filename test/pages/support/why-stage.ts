@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createHourMarks } from '../../../delivery/facts-writer/hour-marks.ts'
+import { createHourMarks } from '../../../delivery/counting/hour-marks.ts'
 import { createProgressStore } from '../../../delivery/streams/progress-store.ts'
 import { rollUp } from '../../../delivery/rollup/rollup.ts'
 import type { LogRecord } from '../../../domain/records.ts'

@@ -15,6 +15,7 @@ const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
   installs: ['received_at', 'visit_issued_at'],
   install_decisions: ['received_at', 'visit_issued_at'],
   deliveries: ['install_received_at'],
+  counted_installs: ['visit_issued_at'],
 }
 
 /**

@@ -1,0 +1,173 @@
+/** Reads figures of installs, in pieces that fit one statement each. */
+
+import { HOUR_MS } from '../../domain/durations.ts'
+import { INSTALL_TIME_BUCKETS_S } from '../../domain/figures/cells.ts'
+import { emptyRow, INSTALL_COUNTS, ROW_KINDS, type InstallCounts, type RowKind } from '../../domain/figures/installs.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
+import type { InstallColumn } from '../../ports/facts/pages/counted-installs.ts'
+import type { FiguresPeriod } from './period.ts'
+import type { FigureSource } from './read-figures.ts'
+
+/** Of one statement: so many take the engine some 100 ms. */
+const EVENTS_AT_ONCE = 150_000
+
+/** The counts of one value, or of installs that have none. */
+export interface InstallFigure {
+  readonly row: RowKind
+  /** Empty unless the row is one of a value. */
+  readonly value: string
+  readonly counts: InstallCounts
+}
+
+interface InstallStep {
+  /** Unix ms at which it begins. */
+  readonly at: number
+  readonly counts: InstallCounts
+}
+
+interface Slice {
+  readonly since_ms: number
+  readonly until_ms: number
+}
+
+/** The pieces of a period. They depend on what it holds, so read them once for all questions about it. */
+export async function installSlices({ reads }: FigureSource, period: FiguresPeriod): Promise<readonly Slice[]> {
+  const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
+  const slices: Slice[] = []
+  let since = period.sinceMs
+  let events = 0
+  for (const hour of hours) {
+    if (events > 0 && events + hour.events > EVENTS_AT_ONCE) {
+      slices.push({ since_ms: since, until_ms: hour.at_ms })
+      since = hour.at_ms
+      events = 0
+    }
+    events += hour.events
+  }
+  return events === 0 ? slices : [...slices, { since_ms: since, until_ms: period.untilMs }]
+}
+
+/** By hour or by day, in order; steps without any are left out. */
+export async function readInstallSteps(
+  { reads }: FigureSource,
+  slices: readonly Slice[],
+  stepMs: number = HOUR_MS,
+): Promise<readonly InstallStep[]> {
+  const steps = new Map<number, InstallCounts>()
+  for (const slice of slices) {
+    for (const { at_ms: ms, counts } of await reads.run('installsByHour', slice)) {
+      const at = Math.floor(ms / stepMs) * stepMs
+      steps.set(at, addCounts(steps.get(at), namedCounts(counts)))
+    }
+  }
+  return [...steps].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at)
+}
+
+function totalInstalls(steps: readonly InstallStep[]): InstallCounts {
+  return steps.reduce((sum, { counts }) => addCounts(sum, counts), NO_INSTALLS)
+}
+
+/** By value, the greatest first; installs that have none are rows of their own. */
+async function readInstallsBy(
+  { reads }: FigureSource,
+  slices: readonly Slice[],
+  column: InstallColumn,
+): Promise<readonly InstallFigure[]> {
+  const found = new Map<string, InstallFigure>()
+  for (const slice of slices) {
+    for (const { row: name, value, counts } of await reads.run('installsByValue', { ...slice, column })) {
+      const row = rowKindOf(name, column)
+      const key = `${row} ${value}`
+      found.set(key, { row, value, counts: addCounts(found.get(key)?.counts, namedCounts(counts)) })
+    }
+  }
+  return [...found.values()].sort(byInstalls)
+}
+
+/** The total of a period, and its rows by several dimensions. */
+interface InstallFigures {
+  readonly total: InstallCounts
+  readonly by: (column: InstallColumn) => readonly InstallFigure[]
+}
+
+export async function readInstallFigures(
+  source: FigureSource,
+  period: FiguresPeriod,
+  columns: readonly InstallColumn[],
+): Promise<InstallFigures> {
+  return installFiguresOf(source, await installSlices(source, period), columns)
+}
+
+export async function installFiguresOf(
+  source: FigureSource,
+  slices: readonly Slice[],
+  columns: readonly InstallColumn[],
+): Promise<InstallFigures> {
+  const total = totalInstalls(await readInstallSteps(source, slices))
+  const found = new Map<InstallColumn, readonly InstallFigure[]>()
+  for (const column of columns) found.set(column, await readInstallsBy(source, slices, column))
+  return { total, by: (column) => found.get(column) ?? [] }
+}
+
+/** Installs that have a visit, by the time in between: one number for each of `INSTALL_TIME_BUCKETS_S`. */
+export async function readInstallAges({ reads }: FigureSource, slices: readonly Slice[]): Promise<readonly number[]> {
+  const buckets = INSTALL_TIME_BUCKETS_S.map(() => 0)
+  for (const slice of slices) {
+    for (const { bucket, installs } of await reads.run('installsByAge', slice)) {
+      buckets[bucket] = (buckets[bucket] ?? 0) + installs
+    }
+  }
+  return buckets
+}
+
+/** Installs that agents ran, by agent and page of the visit. */
+export async function readAgentPages({ reads }: FigureSource, slices: readonly Slice[]) {
+  const sums = new Map<string, { readonly agent: string; readonly page: string; readonly installs: number }>()
+  for (const slice of slices) {
+    for (const { agent, page, installs } of await reads.run('installsByAgentPage', slice)) {
+      const key = `${agent}\t${page}`
+      sums.set(key, { agent, page, installs: installs + (sums.get(key)?.installs ?? 0) })
+    }
+  }
+  return [...sums.values()].sort((a, b) => b.installs - a.installs || (a.page < b.page ? -1 : 1))
+}
+
+export const NO_INSTALLS: InstallCounts = recordOf(INSTALL_COUNTS, () => 0)
+
+function addCounts(one: InstallCounts = NO_INSTALLS, other: InstallCounts): InstallCounts {
+  return recordOf(INSTALL_COUNTS, (name) => one[name] + other[name])
+}
+
+/** The total less what is listed. */
+export function restOfInstalls(total: InstallCounts, listed: readonly InstallFigure[]): InstallCounts {
+  return recordOf(INSTALL_COUNTS, (name) => listed.reduce((left, { counts }) => left - counts[name], total[name]))
+}
+
+function namedCounts(counts: readonly number[]): InstallCounts {
+  return recordOf(INSTALL_COUNTS, (name) => counts[INSTALL_COUNTS.indexOf(name)] ?? 0)
+}
+
+function rowKindOf(name: string, column: InstallColumn): RowKind {
+  switch (name) {
+    case 'value':
+      return 'value'
+    case 'unmatched':
+      return 'no_visit'
+    case 'pending':
+      return 'pending'
+    case 'counted':
+      return 'not_looked_up'
+    case 'empty':
+      return emptyRow(column)
+    default:
+      return 'none'
+  }
+}
+
+function byInstalls(a: InstallFigure, b: InstallFigure): number {
+  return (
+    ROW_KINDS.indexOf(a.row) - ROW_KINDS.indexOf(b.row) ||
+    b.counts.installs - a.counts.installs ||
+    (a.value < b.value ? -1 : 1)
+  )
+}

@@ -1,0 +1,286 @@
+/**
+ * Judges install events and stores them as figures count them. The facts-writer does so for each batch, so that these figures are as fresh as the
+ * facts, and the role `rollup` again for each hour: two writers may have written events of one installation at the same time.
+ *
+ * It may be repeated; of calls at the same time, the next one puts right what neither of them saw.
+ */
+
+import {
+  byReceipt,
+  judgeInstallation,
+  NO_HISTORY,
+  type InstallationHistory,
+  type JudgedEvent,
+} from '../../domain/figures/install-kinds.ts'
+import { NO_PROGRESS, installProgress, type InstallProgress } from '../../domain/figures/runs.ts'
+import { decidingEvent } from '../../domain/figures/visit-of-install.ts'
+import { EVENT_TYPES, type OwnedWebsite } from '../../domain/model.ts'
+import { ownerKey } from '../../domain/records.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
+import { ORIGIN_COLUMNS } from '../../ports/facts/counted-install-columns.ts'
+import { EVENTS_AT_ONCE, type CountableRow, type StoredCountRow } from '../../ports/facts/counting.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
+import { ownersOf } from '../../ports/facts/query-parts.ts'
+import { keysOf, recordOf } from '../../domain/typed-keys.ts'
+import type { HourMarks } from './hour-marks.ts'
+
+export type EventKey = OwnedWebsite & { readonly event_id: string }
+
+type CountedInstallRow = RowOf<'counted_installs'>
+
+/** A row that is new or other than it was, and the one before. */
+interface ChangedRow {
+  readonly row: CountedInstallRow
+  readonly former: CountedInstallRow | null
+}
+
+interface CountingTools {
+  readonly marks: HourMarks
+  /** If it says no, what was judged names something that was erased meanwhile: it is judged anew. */
+  readonly isStillRight?: () => Promise<boolean>
+}
+
+/**
+ * Counts these events, and others of their installations that they change. The hours of their visits are marked, after the rows are stored. Events
+ * that are no facts are passed over. Rejects like `Facts`.
+ */
+export async function countInstalls(
+  facts: FactsReader & FactsWriter,
+  keys: readonly EventKey[],
+  { marks, isStillRight }: CountingTools,
+): Promise<void> {
+  const events = await factsOf(facts, keys)
+  const installations = [...Map.groupBy(events, keyOfInstallation).values()]
+  for (const some of inPieces(installations)) {
+    let changes = await judgeSome(facts, some)
+    while (changes.length > 0 && isStillRight !== undefined && !(await isStillRight()))
+      changes = await judgeSome(facts, some)
+    if (changes.length === 0) continue
+    await facts.insert(
+      'counted_installs',
+      changes.map(({ row }) => row),
+    )
+    const hours = marks.collect()
+    for (const { row, former } of changes) {
+      hours.note('counted_installs', row)
+      if (former !== null) hours.note('counted_installs', former)
+    }
+    await facts.insert('hour_marks', hours.rows())
+  }
+}
+
+/** Some thousand events each; those of an installation stay together. */
+function inPieces(installations: readonly (readonly CountedInstallRow[])[]): readonly (readonly CountedInstallRow[])[] {
+  const pieces: CountedInstallRow[][] = []
+  for (const events of installations) {
+    const last = pieces.at(-1)
+    if (last !== undefined && last.length + events.length <= EVENTS_AT_ONCE) last.push(...events)
+    else pieces.push([...events])
+  }
+  return pieces
+}
+
+/** `asked`: all events that are asked for of some installations. */
+async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]): Promise<readonly ChangedRow[]> {
+  const installations = { ...ownersOf(asked), installation_ids: asked.map((event) => event.installation_id) }
+  const stored = (await facts.run('countedEvents', installations)).map(rowOfCount)
+  const events = [...asked, ...(await adoptingEvents(facts, asked, stored))]
+  const byInstallation = Map.groupBy(stored, keyOfInstallation)
+  const changes = [...Map.groupBy(events, keyOfInstallation)].flatMap(([key, own]) =>
+    changedRows(own, byInstallation.get(key) ?? []),
+  )
+  const rows = await withOrigins(
+    facts,
+    changes.map(({ row }) => row),
+  )
+  return changes.map(({ former, row }, at) => ({ former, row: rows[at] ?? row }))
+}
+
+async function factsOf(facts: FactsReader, keys: readonly EventKey[]): Promise<readonly CountedInstallRow[]> {
+  const rows: CountedInstallRow[] = []
+  for (let from = 0; from < keys.length; from += EVENTS_AT_ONCE) {
+    const some = keys.slice(from, from + EVENTS_AT_ONCE)
+    const asked = { ...ownersOf(some), event_ids: some.map(({ event_id: id }) => id) }
+    rows.push(...(await facts.run('countableEvents', asked)).map(rowOfFact))
+  }
+  return rows
+}
+
+/** Installs that count for the visit of a later event: their rows do not say what was decided about themselves. */
+async function adoptingEvents(
+  facts: FactsReader,
+  asked: readonly CountedInstallRow[],
+  stored: readonly CountedInstallRow[],
+): Promise<readonly CountedInstallRow[]> {
+  const known = new Set(asked.map(keyOfEvent))
+  const missing = stored.filter(
+    (row) => row.is_visit_of_later && row.kind !== 'superseded' && !known.has(keyOfEvent(row)),
+  )
+  return missing.length === 0 ? [] : factsOf(facts, missing)
+}
+
+function keyOfEvent(row: CountedInstallRow): string {
+  return `${ownerKey(row)}\n${row.event_id}`
+}
+
+function keyOfInstallation(row: CountedInstallRow): string {
+  return `${ownerKey(row)}\n${row.installation_id}`
+}
+
+/** The position in the table: another record of the event has another one. */
+function placeInTable({ received_at: ms, event_id: id }: CountedInstallRow): string {
+  return `${ms} ${id}`
+}
+
+/** The rows of an installation that are new, or other than those stored. `events` are some of its facts. */
+function changedRows(
+  events: readonly CountedInstallRow[],
+  stored: readonly CountedInstallRow[],
+): readonly ChangedRow[] {
+  const fresh = new Set(events.map((row) => row.event_id))
+  const standing = stored.filter(({ kind }) => kind !== 'superseded')
+  const rows = judgedRows([...events, ...standing.filter((row) => !fresh.has(row.event_id))], standing)
+  const places = new Set(rows.map(placeInTable))
+  const superseded = standing
+    .filter((row) => !places.has(placeInTable(row)))
+    .map((row) => ({ ...row, kind: 'superseded' }))
+  const former = new Map(stored.map((row) => [placeInTable(row), row]))
+  return [...rows, ...superseded].flatMap((row) => changedRow(row, former.get(placeInTable(row))))
+}
+
+/** None if it is stored as it is. */
+function changedRow(row: CountedInstallRow, former: CountedInstallRow | undefined): readonly ChangedRow[] {
+  if (former === undefined) return [{ row, former: null }]
+  const isOfSameVisit = former.visit_id === row.visit_id && former.is_visit_known
+  const next = { ...(isOfSameVisit ? withOrigin(row, former) : row), row_version: former.row_version }
+  const isSame = keysOf(next).every((column) => next[column] === former[column])
+  return isSame && (isOfSameVisit || row.visit_id === '')
+    ? []
+    : [{ row: { ...next, row_version: former.row_version + 1 }, former }]
+}
+
+/** All of these events with the kind of each, and of an install the visit that it counts for. */
+function judgedRows(
+  rows: readonly CountedInstallRow[],
+  stored: readonly CountedInstallRow[],
+): readonly CountedInstallRow[] {
+  const events = rows.map(judgedEventOf).toSorted(byReceipt)
+  const [first] = stored.map(judgedEventOf).toSorted(byReceipt)
+  const judgements = judgeInstallation(events, first === undefined ? NO_HISTORY : historyBefore(first.row))
+  const kinds = events.map((event, at) => ({ ...event, ...(judgements[at] ?? NOT_JUDGED) }))
+  return kinds.map((event) => ({
+    ...event.row,
+    ...decisionColumns(event, decidingEvent(event, kinds)),
+    installed_before: event.before.installedAtMs,
+    is_begun_by_run: event.before.isBegunByRun,
+    version_before: event.before.version,
+    kind: event.kind,
+    ...progressColumns(installProgress(event, kinds)),
+  }))
+}
+
+const NOT_JUDGED = { kind: 'none', before: NO_HISTORY } as const
+
+interface RowEvent extends JudgedEvent {
+  readonly row: CountedInstallRow
+  readonly visitId: string
+}
+
+function judgedEventOf(row: CountedInstallRow): RowEvent {
+  return {
+    row,
+    eventId: row.event_id,
+    // One that a later release knows begins nothing that this one counts.
+    eventType: EVENT_TYPES.find((type) => type === row.event_type) ?? 'install_started',
+    receivedAtMs: row.received_at,
+    productVersion: row.product_version,
+    visitId: row.visit_id,
+  }
+}
+
+function historyBefore(row: CountedInstallRow): InstallationHistory {
+  return {
+    installedAtMs: row.installed_before,
+    isBegunByRun: row.is_begun_by_run,
+    version: row.version_before,
+  }
+}
+
+function decisionColumns(event: RowEvent, { row }: RowEvent) {
+  const { resolution, selection_policy, reason, visit_id, visit_issued_at } = row
+  const isStoredSo = event.row.is_visit_of_later
+  return {
+    resolution,
+    selection_policy,
+    reason,
+    visit_id,
+    visit_issued_at,
+    is_visit_of_later: isStoredSo || row !== event.row,
+  }
+}
+
+function progressColumns({ isCompleted, isRan }: InstallProgress) {
+  return { is_completed: isCompleted, is_ran: isRan }
+}
+
+/** With the origins of the visits, as far as the facts have them. */
+async function withOrigins(
+  facts: FactsReader,
+  rows: readonly CountedInstallRow[],
+): Promise<readonly CountedInstallRow[]> {
+  const wanted = rows.filter((row) => row.visit_id !== '' && !row.is_visit_known)
+  if (wanted.length === 0) return rows
+  const visits = await facts.run('originsOfVisits', {
+    ...ownersOf(wanted),
+    visit_ids: wanted.map((row) => row.visit_id),
+  })
+  const origins = new Map(visits.map((visit) => [keyOfVisit(visit), visit]))
+  return rows.map((row) => {
+    const origin = origins.get(keyOfVisit(row))
+    return origin === undefined || row.is_visit_known ? row : withOrigin(row, { ...origin, is_visit_known: true })
+  })
+}
+
+function keyOfVisit(of: OwnedWebsite & { readonly visit_id: string }): string {
+  return `${ownerKey(of)}\n${of.visit_id}`
+}
+
+type Origin = Pick<CountedInstallRow, 'is_visit_known' | keyof typeof ORIGIN_COLUMNS>
+
+function withOrigin(row: CountedInstallRow, origin: Origin): CountedInstallRow {
+  return {
+    ...row,
+    ...recordOf(keysOf(ORIGIN_COLUMNS), (column) => origin[column]),
+    is_visit_known: origin.is_visit_known,
+  }
+}
+
+const NO_ORIGIN = { ...recordOf(keysOf(ORIGIN_COLUMNS), () => ''), is_visit_known: false }
+
+function rowOfFact(fact: CountableRow): CountedInstallRow {
+  const { received_at_ms: received_at, visit_issued_at_ms: visit_issued_at, is_ci, is_container, ...columns } = fact
+  return {
+    ...columns,
+    received_at,
+    visit_issued_at,
+    kind: 'none',
+    installed_before: null,
+    is_begun_by_run: false,
+    version_before: '',
+    ...progressColumns(NO_PROGRESS),
+    is_left_out: is_ci || is_container,
+    is_visit_of_later: false,
+    ...NO_ORIGIN,
+    row_version: 1,
+  }
+}
+
+function rowOfCount(stored: StoredCountRow): CountedInstallRow {
+  const {
+    received_at_ms: received_at,
+    visit_issued_at_ms: visit_issued_at,
+    installed_before_ms: installed_before,
+    ...columns
+  } = stored
+  return { ...columns, received_at, visit_issued_at, installed_before }
+}

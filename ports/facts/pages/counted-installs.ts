@@ -1,0 +1,145 @@
+/** Figures of installs, straight from the table in which each event is judged. Their periods are as long as a statement may read. */
+
+import { INSTALL_TIME_BUCKETS_S } from '../../../domain/figures/cells.ts'
+import {
+  INSTALL_COUNTS,
+  MAX_HOUR_VALUES,
+  ORIGIN_DIMENSIONS,
+  type InstallCount,
+  type InstallDimension,
+} from '../../../domain/figures/installs.ts'
+import { keysOf } from '../../../domain/typed-keys.ts'
+import { once, pageOf, withinPeriod } from '../query-parts.ts'
+import { websitesAsked, type AskedWebsites } from './ranges.ts'
+
+/** By these besides the dimensions that people choose: how the visit of an install was found, and why it has none. */
+export type InstallColumn = InstallDimension | 'policy' | 'reason'
+
+/** An exact value of each; installs without a visit have no value of a dimension of the visit. */
+export type InstallFigureFilters = { readonly [D in InstallDimension]?: string }
+
+export type InstallPeriod = AskedWebsites &
+  InstallFigureFilters & { readonly since_ms: number; readonly until_ms: number }
+
+/** `row`: `value`, or what installs without one are: `empty`, `unmatched`, `pending` or `counted`. */
+export interface InstallFigureRow {
+  readonly row: string
+  readonly value: string
+  /** In the order of `INSTALL_COUNTS`. */
+  readonly counts: readonly number[]
+}
+
+interface AgentPageRow {
+  readonly agent: string
+  readonly page: string
+  readonly installs: number
+}
+
+const MAX_VALUES = 20_000
+const MAX_HOURS = 10_000
+
+const COLUMN_OF: Readonly<Record<InstallColumn, string>> = {
+  source: 'source',
+  medium: 'medium',
+  channel: 'channel',
+  campaign: 'campaign',
+  term: 'term',
+  content: 'content',
+  referrer: 'referrer',
+  landing_page: 'landing_page',
+  page: 'page',
+  visitor_platform: 'visitor_platform',
+  path: 'install_path',
+  platform: 'platform',
+  agent: 'agent',
+  version: 'product_version',
+  country: 'country',
+  place: 'place',
+  policy: 'selection_policy',
+  reason: 'reason',
+}
+
+function isOfVisit(column: InstallColumn): boolean {
+  return ORIGIN_DIMENSIONS.some((each) => each === column)
+}
+
+/** What row an event is of. The visit of a matched one may have been erased, or not be there yet: it has no value then. */
+function rowSql(column: InstallColumn): string {
+  const own = `if(${COLUMN_OF[column]} = '', 'empty', 'value')`
+  return isOfVisit(column) ? `multiIf(resolution != 'matched', resolution, NOT is_visit_known, 'unknown', ${own})` : own
+}
+
+const COUNT_SQL: Readonly<Record<InstallCount, string>> = {
+  installs: "kind = 'install'",
+  matched: "kind = 'install' AND resolution = 'matched'",
+  unmatched: "kind = 'install' AND resolution = 'unmatched'",
+  pending: "kind = 'install' AND resolution = 'pending'",
+  counted: "kind = 'install' AND resolution = 'counted'",
+  known_source: "kind = 'install' AND resolution = 'matched' AND source != ''",
+  completed: "kind = 'install' AND is_completed",
+  ran: "kind = 'install' AND is_ran",
+  upgrades: "kind = 'upgrade'",
+  reinstalls: "kind = 'reinstall'",
+}
+const COUNTS = `[${INSTALL_COUNTS.map((count) => `countIf(${COUNT_SQL[count]})`).join(', ')}] AS counts`
+const SUMS = `[${INSTALL_COUNTS.map((_, place) => `sum(counts[${place + 1}])`).join(', ')}]`
+
+/** Events of figures, each once. The filters stand in `WHERE`: before that, two versions of a row may be read. */
+function eventsSql(period: InstallPeriod, columns: readonly string[]): string {
+  const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
+  const wanted = filters.map((column) => {
+    const condition = `${COLUMN_OF[column]} = {${column}:String}`
+    return isOfVisit(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
+  })
+  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", 'NOT is_left_out', ...wanted]
+  return `(SELECT ${columns.join(', ')} FROM ${once('counted_installs')}
+    PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} WHERE ${conditions.join(' AND ')})`
+}
+
+const RESULT = ['received_at', 'kind', 'resolution', 'source', 'is_completed', 'is_ran'] as const
+
+export const COUNTED_INSTALL_QUERIES = {
+  /** How many events there are by hour, repeats included: it decides how long the periods of the others may be. */
+  countedByHour: pageOf<InstallPeriod, { readonly at_ms: number; readonly events: number }>(
+    (
+      period,
+    ) => `SELECT toUnixTimestamp(toStartOfHour(received_at)) * 1000 AS at_ms, count() AS events FROM counted_installs
+    PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`,
+  ),
+
+  installsByHour: pageOf<InstallPeriod, { readonly at_ms: number; readonly counts: readonly number[] }>(
+    (period) => `SELECT toUnixTimestamp(toStartOfHour(received_at)) * 1000 AS at_ms, ${COUNTS}
+    FROM ${eventsSql(period, RESULT)} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`,
+  ),
+
+  /** The greatest counts first. Of one hour at most 2,000 values. */
+  installsByValue: pageOf<InstallPeriod & { readonly column: InstallColumn }, InstallFigureRow>((period) => {
+    const { column } = period
+    return `SELECT row, value, ${SUMS} AS counts FROM (
+      SELECT toStartOfHour(received_at) AS hour, row, if(row = 'value', own, '') AS value, ${COUNTS}
+      FROM (SELECT ${RESULT.join(', ')}, ${rowSql(column)} AS row, ${COLUMN_OF[column]} AS own
+        FROM ${eventsSql(period, [...new Set([...RESULT, 'is_visit_known', COLUMN_OF[column]])])})
+      GROUP BY hour, row, value
+      ORDER BY hour, row = 'value', counts[1] DESC, value LIMIT ${MAX_HOUR_VALUES} BY hour
+    ) GROUP BY row, value ORDER BY counts[1] DESC, value LIMIT ${MAX_VALUES}`
+  }),
+
+  /** Installs that have a visit, by the bucket of the time between the two. */
+  installsByAge: pageOf<InstallPeriod, { readonly bucket: number; readonly installs: number }>(
+    (
+      period,
+    ) => `SELECT toUInt8(arrayCount(start -> start <= age, [${INSTALL_TIME_BUCKETS_S.join(', ')}]) - 1) AS bucket, count() AS installs
+    FROM (SELECT intDiv(toUnixTimestamp64Milli(received_at) - toUnixTimestamp64Milli(assumeNotNull(visit_issued_at)), 1000) AS age
+      FROM ${eventsSql(period, [...RESULT, 'visit_issued_at'])}
+      WHERE kind = 'install' AND resolution = 'matched' AND visit_issued_at IS NOT NULL AND age >= 0)
+    GROUP BY bucket ORDER BY bucket LIMIT ${INSTALL_TIME_BUCKETS_S.length}`,
+  ),
+
+  /** Installs that agents ran, by the page of their visit. */
+  installsByAgentPage: pageOf<InstallPeriod, AgentPageRow>(
+    (
+      period,
+    ) => `SELECT agent, page, count() AS installs FROM ${eventsSql(period, [...RESULT, 'agent', 'page', 'is_visit_known'])}
+    WHERE kind = 'install' AND agent != '' AND is_visit_known GROUP BY agent, page ORDER BY installs DESC, agent, page LIMIT ${MAX_HOUR_VALUES}`,
+  ),
+} as const

@@ -1,0 +1,271 @@
+/** Installs by everything, as the facts-writer and the role `rollup` count them: the given answers of a story told by hand. */
+
+import { expect } from 'chai'
+
+import { figuresBy } from '../../dashboard/figures/pages.ts'
+import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
+import { readInstallFigures } from '../../dashboard/figures/read-installs.ts'
+import { createErasures } from '../../delivery/facts-writer/erasures.ts'
+import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
+import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
+import { rollUp } from '../../delivery/rollup/rollup.ts'
+import { erase } from '../../delivery/tools/erase.ts'
+import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
+import type { InstallDimension } from '../../domain/figures/installs.ts'
+import type { Install } from '../../domain/model.ts'
+import type { InstallRecord, LogRecord } from '../../domain/records.ts'
+import { decisionRecord, installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { NO_BACKLOG } from './support/memory-facts.ts'
+
+/** Ten days ago: all of it has ended, and later events still have room. */
+const FROM_MS = hourOf(Date.now() - 10 * DAY_MS)
+const KEY_ID = 10
+
+let serial = 0
+const idAt = (ms: number): string =>
+  `0a${ms.toString(16).padStart(12, '0')}${(serial++).toString(16).padStart(18, '0')}`
+
+describe('installs in figures', function () {
+  this.timeout(120_000)
+  let facts: TestFacts
+  let website: string
+  const marks = createHourMarks('writer-of-installs', Date.now)
+  let offset = 0
+  before(async () => {
+    facts = await openTestFacts()
+  })
+  beforeEach(() => {
+    website = unique('site')
+  })
+  after(() => facts?.close())
+
+  const write = async (records: readonly LogRecord[]): Promise<void> => {
+    const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
+    const batch = { topic: 'installs', partition: 0, entries } as never
+    const { done } = await writeBatch(facts, batch, {
+      nowMs: Date.now,
+      marks,
+      erasures: createErasures(facts),
+      backlog: NO_BACKLOG,
+    })
+    expect(done).to.equal(records.length)
+  }
+  const source = (): FigureSource => ({
+    keyIds: [KEY_ID],
+    nowMs: Date.now(),
+    reads: {
+      websites: [{ id: website }],
+      run: (query, params) => facts.run(query, { ...params, organization: 'acme', websites: [website] } as never),
+    },
+  })
+  const PERIOD = { sinceMs: FROM_MS, untilMs: FROM_MS + 9 * DAY_MS }
+  const total = async () => (await readInstallFigures(source(), PERIOD, [])).total
+  /** Rows as `value` or `(row)` with their installs. */
+  const installsBy = async (by: InstallDimension): Promise<Readonly<Record<string, number>>> => {
+    const { rows, total: sum } = await figuresBy(source(), PERIOD, by)
+    const found = rows.filter(({ installs }) => installs > 0)
+    expect(
+      found.reduce((all, { installs }) => all + installs, 0),
+      `sum of ${by}`,
+    ).to.equal(sum.installs)
+    return Object.fromEntries(found.map(({ row, value, installs }) => [row === 'value' ? value : `(${row})`, installs]))
+  }
+  const visited = (atMs: number, utm: object) => visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, utm })
+  const install = (installationId: string, changes: Partial<Install> = {}): InstallRecord =>
+    installRecord({
+      website,
+      installationId,
+      eventId: unique('event'),
+      receivedAtMs: FROM_MS + 600_000,
+      resolution: 'unmatched',
+      visitId: null,
+      visitIssuedAtMs: null,
+      ...changes,
+    })
+  const of = ({ visit }: ReturnType<typeof visited>) =>
+    ({
+      resolution: 'matched',
+      selectionPolicy: 'handoff',
+      visitId: visit.visitId,
+      visitIssuedAtMs: visit.issuedAtMs,
+    }) as const
+
+  it('count five machines for the one visit that led to them, and two that had none', async () => {
+    const visit = visited(FROM_MS, { campaign: 'show-hn' })
+    const machines = ['one', 'two', 'three', 'four', 'five']
+    await write([
+      visit,
+      ...machines.map((machine) => install(machine, of(visit))),
+      install('six'),
+      install('seven', { resolution: 'counted' }),
+    ])
+    const right = { 'show-hn': 5, '(no_visit)': 1, '(not_looked_up)': 1 }
+    expect(await installsBy('campaign')).to.deep.equal(right)
+    expect(await installsBy('source')).to.deep.equal({ '(direct)': 5, '(no_visit)': 1, '(not_looked_up)': 1 })
+    expect(await total()).to.deep.include({ installs: 7, matched: 5, unmatched: 1, counted: 1, known_source: 0 })
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await installsBy('campaign')).to.deep.equal(right)
+    const { rows } = await figuresBy(source(), PERIOD, 'campaign')
+    expect(rows[0]?.visits).to.include({ visits: 1, installed: 1, converted: 1 })
+  })
+
+  it('count by what the machine said, with rows for those that said nothing', async () => {
+    await write([
+      install('one', {
+        productVersion: '1.2',
+        place: 'readme',
+        timezone: 'Europe/Berlin',
+        agent: 'codex',
+        platform: 'linux',
+      }),
+      install('two', { productVersion: '1.3', place: '', timezone: 'Europe/Berlin' }),
+    ])
+    expect(await installsBy('version')).to.deep.equal({ 1.2: 1, 1.3: 1 })
+    expect(await installsBy('place')).to.deep.equal({ readme: 1, '(none)': 1 })
+    expect(await installsBy('country')).to.deep.equal({ DE: 2 })
+    expect(await installsBy('agent')).to.deep.equal({ codex: 1, '(none)': 1 })
+  })
+
+  it('leave out what came from CI and containers', async () => {
+    await write([install('one', { isCi: true }), install('two', { isContainer: true }), install('three')])
+    expect(await total()).to.include({ installs: 1 })
+  })
+
+  it('keep upgrades and reinstalls apart', async () => {
+    const at = (day: number, changes: Partial<Install>) =>
+      install('one', { receivedAtMs: FROM_MS + day * DAY_MS, ...changes })
+    await write([
+      at(0, { eventType: 'install_started', productVersion: '1' }),
+      at(0.01, { productVersion: '1' }),
+      at(0.02, { eventType: 'first_run', productVersion: '1' }),
+      at(2, { productVersion: 'v2' }),
+      at(3, { productVersion: '2' }),
+    ])
+    expect(await total()).to.include({ installs: 1, upgrades: 1, reinstalls: 1 })
+  })
+
+  it('say which completed installs ran within seven days', async () => {
+    const at = (machine: string, day: number, eventType: Install['eventType']) =>
+      install(machine, { eventType, receivedAtMs: FROM_MS + day * DAY_MS })
+    await write([
+      at('after', 0, 'install_completed'),
+      at('after', 6, 'first_run'),
+      at('too late', 0, 'install_completed'),
+      at('too late', 8, 'first_run'),
+      at('before', 0, 'first_run'),
+      at('before', 1, 'install_completed'),
+      at('only run', 0, 'first_run'),
+    ])
+    expect(await total()).to.include({ installs: 4, completed: 3, ran: 2 })
+  })
+
+  it('put a first event right that comes late, and the step of the visit that had been its install', async () => {
+    const later = visited(FROM_MS + HOUR_MS, { campaign: 'later' })
+    const first = visited(FROM_MS, { campaign: 'first' })
+    const second = install('one', { ...of(later), receivedAtMs: FROM_MS + 2 * HOUR_MS })
+    await write([first, later, second])
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await installsBy('campaign')).to.deep.equal({ later: 1 })
+    await write([install('one', of(first))])
+    expect(await installsBy('campaign')).to.deep.equal({ first: 1 })
+    expect(await total()).to.include({ installs: 1, reinstalls: 1 })
+    await rollUp({ facts, nowMs: Date.now })
+    const { rows } = await figuresBy(source(), PERIOD, 'campaign')
+    const installed = rows.map(({ value, visits }) => [value, visits?.installed])
+    expect(installed).to.deep.equal([
+      ['first', 1],
+      ['later', 0],
+    ])
+  })
+
+  it('count an install for the visit of the first later event that had one, within seven days', async () => {
+    const visit = visited(FROM_MS, { campaign: 'late' })
+    const at = (machine: string, day: number, changes: Partial<Install> = {}) =>
+      install(machine, { receivedAtMs: FROM_MS + day * DAY_MS, ...changes })
+    await write([visit, at('one', 0.1), at('two', 0.1), at('one', 3, { eventType: 'first_run', ...of(visit) })])
+    await write([at('two', 7.2, { eventType: 'first_run', ...of(visit) })])
+    expect(await installsBy('campaign')).to.deep.equal({ late: 1, '(no_visit)': 1 })
+    expect(await total()).to.include({ installs: 2, matched: 1, unmatched: 1 })
+  })
+
+  it('follow a decision that comes later, and a visit that comes after its install', async () => {
+    const visit = visited(FROM_MS, { campaign: 'slow' })
+    const pending = install('one', { resolution: 'pending' })
+    await write([pending, install('two', of(visit))])
+    expect(await installsBy('campaign')).to.deep.equal({ '(none)': 1, '(pending)': 1 })
+    await write([decisionRecord(pending, of(visit))])
+    await write([visit])
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await installsBy('campaign')).to.deep.equal({ slow: 2 })
+  })
+
+  it('stay what they were when their visit and the events before have expired', async () => {
+    const visit = visited(FROM_MS, { campaign: 'gone' })
+    const events = [0, 1, 2].map((day) => install('one', { ...of(visit), receivedAtMs: FROM_MS + day * DAY_MS }))
+    const other = install('two', of(visit))
+    await write([visit, other, ...events])
+    await rollUp({ facts, nowMs: Date.now })
+    const first = events[0]?.install.eventId ?? ''
+    for (const statement of [
+      `ALTER TABLE visits DELETE WHERE website = '${website}' SETTINGS mutations_sync = 1`,
+      `ALTER TABLE installs DELETE WHERE event_id = '${first}' SETTINGS mutations_sync = 1`,
+      `ALTER TABLE counted_installs DELETE WHERE event_id = '${first}' SETTINGS mutations_sync = 1`,
+    ])
+      await facts.connection.command(statement)
+    await write([install('one', { receivedAtMs: FROM_MS + 3 * DAY_MS })])
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await total()).to.include({ installs: 1, reinstalls: 3 })
+    expect(await installsBy('campaign')).to.deep.equal({ gone: 1 })
+  })
+
+  it('count an event once whose earlier record comes later', async () => {
+    const eventId = unique('event')
+    await write([install('one', { eventId, receivedAtMs: FROM_MS + 3 * HOUR_MS })])
+    await write([install('one', { eventId, receivedAtMs: FROM_MS + HOUR_MS })])
+    expect(await total()).to.include({ installs: 1, reinstalls: 0 })
+  })
+
+  it('come to the same if two writers judged without each other, once the hour is counted', async () => {
+    const one = install('one')
+    const two = install('one', { receivedAtMs: FROM_MS + 700_000 })
+    const blind = {
+      ...facts,
+      run: (query: string, params: object) =>
+        query === 'countedEvents' ? [] : facts.run(query as never, params as never),
+    }
+    for (const record of [one, two]) {
+      const entries = [{ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }]
+      const batch = { topic: 'installs', partition: 0, entries } as never
+      const tools = { nowMs: Date.now, marks, erasures: createErasures(facts), backlog: NO_BACKLOG }
+      await writeBatch(
+        { ...blind, startBatch: () => facts.startBatch(), insert: facts.insert.bind(facts) } as never,
+        batch,
+        tools,
+      )
+    }
+    expect(await total()).to.include({ installs: 2 })
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await total()).to.include({ installs: 1, reinstalls: 1 })
+  })
+
+  it('lose whom is erased, also where another install counted for their visit', async () => {
+    const visit = visited(FROM_MS, { campaign: 'private' })
+    const lent = install('other', { receivedAtMs: FROM_MS + 2 * HOUR_MS })
+    const run = install('other', { ...of(visit), eventType: 'first_run', receivedAtMs: FROM_MS + 4 * HOUR_MS })
+    await write([visit, lent, run, install('gone', of(visit))])
+    expect(await installsBy('campaign')).to.deep.equal({ private: 2 })
+    const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
+    const subject = { organization: 'acme', website, installationIds: ['gone'], visitIds: [visit.visit.visitId] }
+    await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false }, subject)
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await installsBy('campaign')).to.deep.equal({ '(no_visit)': 1 })
+  })
+
+  it('list every value that has an install, and the rest of a flooded hour as others', async () => {
+    const flood = Array.from({ length: 2_050 }, (_, index) => install(`machine-${index}`, { place: `place-${index}` }))
+    await write([...flood, install('true', { place: 'talk' }), install('again', { place: 'talk' })])
+    const by = await installsBy('place')
+    expect([by['talk'], by['(other)'], Object.keys(by).length]).to.deep.equal([2, 51, 2_001])
+  })
+})
