@@ -2,7 +2,7 @@
 # whence-hook: the part of an installer that reports to a service "this program was just installed", so that its makers learn
 # which visit of their website the install came from. It is meant to be read: nothing in it is packed or hidden.
 #
-#   sh report.sh install_completed [--handoff TOKEN] [--print] [--explain] [--help]
+#   sh report.sh install_completed [option ...]        (--help shows them)
 #
 # WHAT IT READS
 #   1. With a handoff token (from the copied install command): nothing below the home folder but its own two files.
@@ -10,7 +10,8 @@
 #      1,021 bytes, then those of 200 to 1,020, at most 20,000 of them in at most 4 seconds, and takes from them only what
 #      begins as a marker of this website. In Firefox it goes only into the folders of this website. It follows no symbolic
 #      link there, opens no cookies, passwords, history or settings, and leaves Safari alone.
-#   3. The kind of system and processor, time zone, language, and which coding agent runs it if one says so.
+#   3. The kind of system and processor, time zone, language, which coding agent runs it if one says so, and whether it runs
+#      in CI or in a container.
 #
 # WHAT IT SENDS: at most one request, to the service named in whence_base_url. "--print" shows it and sends nothing, "--explain"
 # says on standard error what was done and why, and a copy of the last request is kept in
@@ -182,6 +183,12 @@ whence_hook() (
     [ "${#1}" -le 64 ]
   }
 
+  # The same for what an installer states for people to read. (For ksh93 a backslash in brackets is itself of the set.)
+  whence_is_stated() {
+    case $1 in '' | *\\* | *[!A-Za-z0-9_./+:~@#=,\(\)\&\!\ -]*) return 1 ;; esac
+    [ "${#1}" -le 64 ]
+  }
+
   # Is $1 an absolute path on one line?
   whence_is_path() {
     case $1 in *"$whence_newline"*) return 1 ;; /*) return 0 ;; *) return 1 ;; esac
@@ -195,8 +202,11 @@ whence_hook() (
   # ---- Arguments, settings, permission ------------------------------------------------------------------------------------
 
   whence_usage() {
-    whence_say 'usage: sh -s -- install_started|install_completed|first_run [--handoff TOKEN] [--print] [--explain] [--help]'
+    whence_say 'usage: sh -s -- install_started|install_completed|first_run [option ...]'
     whence_say '  --handoff TOKEN  the token of the copied install command (or WHENCE_HANDOFF); with it no browser is looked at'
+    whence_say '  --product-version VERSION  of the installed program (or WHENCE_PRODUCT_VERSION)'
+    whence_say '  --place PLACE    where the command stood that was run, such as readme (or WHENCE_PLACE)'
+    whence_say '  --no-scan        look at no browser'
     whence_say '  --print          show the exact request on standard output and send nothing'
     whence_say '  --explain        say what is looked at and sent, and why'
     whence_say 'to refuse: DO_NOT_TRACK=1, WHENCE_DISABLED=1 or a file /etc/whence/disabled'
@@ -213,18 +223,22 @@ whence_hook() (
     whence_event=''
     whence_prints=no
     whence_explains=no
+    whence_scans=yes
+    whence_product_version=${WHENCE_PRODUCT_VERSION:-}
+    whence_place=${WHENCE_PLACE:-}
     while [ $# -gt 0 ]; do
       case $1 in
         install_started | install_completed | first_run)
           [ -z "$whence_event" ] || whence_refuse 'more than one event type' || return 1
           whence_event=$1
           ;;
-        --handoff)
-          [ $# -ge 2 ] || whence_refuse '--handoff needs a token' || return 1
-          whence_handoff=$2
+        --handoff | --product-version | --place)
+          [ $# -ge 2 ] || whence_refuse "$1 needs a value" || return 1
+          whence_take_value "$1" "$2"
           shift
           ;;
-        --handoff=*) whence_handoff=${1#--handoff=} ;;
+        --handoff=* | --product-version=* | --place=*) whence_take_value "${1%%=*}" "${1#*=}" ;;
+        --no-scan) whence_scans=no ;;
         --print) whence_prints=yes ;;
         --explain) whence_explains=yes ;;
         --help)
@@ -241,6 +255,27 @@ whence_hook() (
       whence_explain 'the given handoff token is not one, and is left out'
       whence_handoff=''
     fi
+    if [ -n "$whence_product_version$whence_place" ]; then whence_check_stated; fi
+  }
+
+  # Keeps the value of option $1.
+  whence_take_value() {
+    case $1 in
+      --handoff) whence_handoff=$2 ;;
+      --product-version) whence_product_version=$2 ;;
+      --place) whence_place=$2 ;;
+    esac
+  }
+
+  whence_check_stated() {
+    if [ -n "$whence_product_version" ] && ! whence_is_stated "$whence_product_version"; then
+      whence_explain 'the given version is too long or has other characters than the usual ones, and is left out'
+      whence_product_version=''
+    fi
+    if [ -n "$whence_place" ] && ! whence_is_stated "$whence_place"; then
+      whence_explain 'the given place is too long or has other characters than the usual ones, and is left out'
+      whence_place=''
+    fi
   }
 
   # The service checked these before it wrote them. An installer that carries this text itself may not have.
@@ -253,10 +288,10 @@ whence_hook() (
     whence_wrong=''
     whence_is_word "$whence_website" 1 128 || whence_wrong=whence_website
     [ -z "$whence_path" ] || whence_is_word "$whence_path" 1 128 || whence_wrong=whence_path
-    case $whence_origins in *[!A-Za-z0-9.:/_\[\]\ -]*) whence_wrong=whence_origins ;; esac
+    case $whence_origins in *\\* | *[!A-Za-z0-9.:/_\[\]\ -]*) whence_wrong=whence_origins ;; esac
     case $whence_scan in Notice | Silent | Disabled) ;; *) whence_wrong=whence_scan ;; esac
     case $whence_base_url in
-      *[!A-Za-z0-9.:/_~%\[\]-]*) whence_wrong=whence_base_url ;;
+      *\\* | *[!A-Za-z0-9.:/_~%\[\]-]*) whence_wrong=whence_base_url ;;
       https://?* | http://?*) ;;
       *) whence_wrong=whence_base_url ;;
     esac
@@ -437,7 +472,8 @@ whence_hook() (
   # Sets whence_obstacle to the reason why there is no scan, or to ''.
   whence_find_obstacle() {
     whence_obstacle=$whence_homeless
-    if whence_is_on "${CI:-}"; then whence_obstacle='CI is set, so nobody browses here'; fi
+    if whence_runs_in_ci; then whence_obstacle='this is CI, so nobody browses here'; fi
+    if [ "$whence_scans" = no ]; then whence_obstacle='--no-scan was given'; fi
     if [ "$whence_scan" = Disabled ]; then whence_obstacle='the website has switched it off'; fi
     if [ -n "$whence_handoff" ]; then whence_obstacle='the handoff token names the visit'; fi
     if [ -n "$whence_obstacle" ]; then whence_explain "no browser is looked at: $whence_obstacle"; fi
@@ -473,7 +509,7 @@ whence_hook() (
       }'
   }
 
-  # Where browsers keep profiles, as of 2026-11-27: browser, place, folder below it. Safari is not among them: its files are in a
+  # Where browsers keep profiles, as of 2026-11-27: browser, location, folder below it. Safari is not among them: its files are in a
   # container that macOS protects.
   whence_browser_roots() {
     if [ "$whence_system" = Darwin ]; then echo "$whence_macos_roots"; else echo "$whence_linux_roots"; fi
@@ -571,11 +607,11 @@ floorp flatpak one.ablaze.floorp/config/floorp/floorp'
     whence_roots=$whence_first$whence_rest
   }
 
-  # Adds a line "<browser> <place> <folder below it>".
+  # Adds a line "<browser> <location> <folder below it>".
   whence_add_root() {
-    whence_place=${1#* }
-    whence_folder=${whence_place#* }
-    case ${whence_place%% *} in
+    whence_location=${1#* }
+    whence_folder=${whence_location#* }
+    case ${whence_location%% *} in
       support) whence_folder="$whence_home/Library/Application Support/$whence_folder" ;;
       chrome) whence_folder=$whence_chrome/$whence_folder ;;
       config) whence_folder=$whence_config/$whence_folder ;;
@@ -807,6 +843,29 @@ floorp flatpak one.ablaze.floorp/config/floorp/floorp'
     fi
   }
 
+  # By the names that ci-info 4.5.0 knows, but Heroku, which it tells by a path. As there, CI=false says that this is no CI.
+  whence_runs_in_ci() {
+    if [ -n "${CI:-}" ]; then
+      whence_is_on "$CI"
+      return
+    fi
+    [ -n "${AC_APPCIRCLE:-}${AGOLA_GIT_REF:-}${ALPIC_HOST:-}${APPCENTER_BUILD_ID:-}${APPVEYOR:-}${BITBUCKET_COMMIT:-}\
+${BITRISE_IO:-}${BUDDY_WORKSPACE_ID:-}${BUILDER_OUTPUT:-}${BUILDKITE:-}${CAPAWESOME_CLOUD:-}${CF_BUILD_ID:-}\
+${CF_PAGES:-}${CIRCLECI:-}${CIRRUS_CI:-}${CI_XCODE_PROJECT:-}${CM_BUILD_ID:-}${CODEBUILD_BUILD_ARN:-}${DRONE:-}\
+${DSARI:-}${EARTHLY_CI:-}${EAS_BUILD:-}${GERRIT_PROJECT:-}${GITEA_ACTIONS:-}${GITHUB_ACTIONS:-}${GITLAB_CI:-}\
+${GO_PIPELINE_LABEL:-}${HARNESS_BUILD_ID:-}${HUDSON_URL:-}${JENKINS_URL:-}${LAYERCI:-}${MAGNUM:-}${NETLIFY:-}\
+${NEVERCODE:-}${NOW_BUILDER:-}${PROW_JOB_ID:-}${RELEASE_BUILD_ID:-}${RENDER:-}${RWX:-}${SAILCI:-}${SCREWDRIVER:-}\
+${SEMAPHORE:-}${STRIDER:-}${TEAMCITY_VERSION:-}${TF_BUILD:-}${TRAVIS:-}${VELA:-}${VERCEL:-}${WORKERS_CI:-}${XCS:-}\
+${bamboo_planKey:-}${BUILD_ID:-}${BUILD_NUMBER:-}${CI_APP_ID:-}${CI_BUILD_ID:-}${CI_BUILD_NUMBER:-}${CI_NAME:-}\
+${CONTINUOUS_INTEGRATION:-}${RUN_ID:-}" ]
+  }
+
+  # A person in a container of their own has a terminal, or brought a token along.
+  whence_runs_in_container() {
+    if [ -n "$whence_handoff" ] || [ -t 3 ]; then return 1; fi
+    [ -e /.dockerenv ] || [ -e /run/.containerenv ] || [ -n "${KUBERNETES_SERVICE_HOST:-}" ]
+  }
+
   # ---- The request --------------------------------------------------------------------------------------------------------
 
   # Sets whence_url, whence_user_agent and whence_body.
@@ -826,6 +885,11 @@ floorp flatpak one.ablaze.floorp/config/floorp/floorp'
     whence_add_member default_browser "$(whence_default_browser)"
     whence_add_member timezone "$(whence_timezone)"
     whence_add_member language "$(whence_language)"
+    if [ -n "$whence_product_version" ]; then whence_body="$whence_body,\"product_version\":\"$whence_product_version\""; fi
+    if [ -n "$whence_place" ]; then whence_body="$whence_body,\"place\":\"$whence_place\""; fi
+    # A coding agent at work may set CI so that programs ask nothing.
+    if [ -z "$whence_name" ] && whence_runs_in_ci; then whence_body="$whence_body,\"ci\":true"; fi
+    if whence_runs_in_container; then whence_body="$whence_body,\"container\":true"; fi
     whence_body="$whence_body}"
   }
 

@@ -183,6 +183,9 @@ describe('hook: hostile input', function () {
       'IFS',
       'PS4',
       'CLAUDECODE',
+      'WHENCE_PRODUCT_VERSION',
+      'WHENCE_PLACE',
+      'KUBERNETES_SERVICE_HOST',
     )
     const home = buildHome(join(folder.path, 'home-of-variables'))
     home.chromium('.config/google-chrome/Default', 1, marker(1))

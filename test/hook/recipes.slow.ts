@@ -222,6 +222,7 @@ describe('hook: recipes', function () {
     const env = { ...environment(), CI: 'true' }
     await execute(['sh'], env, recipe('installer'))
     expect(summary()).to.deep.equal([['install_completed', []]])
+    expect(bodies[0]).to.include({ ci: true })
     await execute(['sh'], { ...env, [name]: value }, recipe('installer'))
     await execute(['sh'], { ...env, DO_NOT_TRACK: '1' }, recipe('installer'))
     expect(bodies).to.have.length(1)

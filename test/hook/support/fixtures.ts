@@ -641,7 +641,7 @@ const ARGUMENTS: readonly Fixture[] = [
   { name: 'no event type', args: [], receipts: null, says: /no event type/ },
   { name: 'two event types', args: ['first_run', 'install_started'], receipts: null, says: /more than one/ },
   { name: 'an unknown option', args: ['first_run', '--verbose'], receipts: null, says: /unknown option/ },
-  { name: '--handoff without a token', args: ['first_run', '--handoff'], receipts: null, says: /needs a token/ },
+  { name: '--handoff without a token', args: ['first_run', '--handoff'], receipts: null, says: /needs a value/ },
   { name: '--help', args: ['--help'], receipts: null, says: /usage: .*--handoff TOKEN/s },
   {
     name: '--explain',
@@ -680,12 +680,101 @@ const PERMISSIONS: readonly Fixture[] = [
     arrange: withMarker,
     receipts: null,
   },
-  { name: 'CI=true: no scan', env: { CI: 'true' }, arrange: withMarker, receipts: [], body: { browsers: undefined } },
-  { name: 'CI=false', env: { CI: 'false' }, arrange: withMarker, receipts: [1] },
+  {
+    name: 'CI=true: no scan',
+    env: { CI: 'true' },
+    arrange: withMarker,
+    receipts: [],
+    body: { browsers: undefined, ci: true },
+  },
+  { name: 'CI=false', env: { CI: 'false' }, arrange: withMarker, receipts: [1], body: { ci: undefined } },
+  {
+    name: '--no-scan',
+    args: ['install_completed', '--no-scan'],
+    arrange: withMarker,
+    receipts: [],
+    body: { ci: undefined },
+  },
   { name: 'no HOME', env: { HOME: undefined }, receipts: [], notIn: ['zsh'] },
   { name: 'a HOME that is no path', env: { HOME: 'here' }, receipts: [] },
   { name: 'a HOME that does not exist', env: { HOME: '/nonexistent/home' }, receipts: [] },
   { name: 'a HOME of two lines', env: { HOME: '/tmp\n/etc' }, receipts: [] },
+]
+
+const SURROUNDINGS: readonly Fixture[] = [
+  ...['GITHUB_ACTIONS', 'bamboo_planKey', 'RUN_ID', 'XCS'].map((name): Fixture => ({
+    name: `CI by the variable ${name}`,
+    env: { [name]: 'x' },
+    arrange: withMarker,
+    receipts: [],
+    body: { ci: true },
+  })),
+  {
+    name: 'a variable of CI where CI=false',
+    env: { CI: 'false', GITHUB_ACTIONS: 'true' },
+    arrange: withMarker,
+    receipts: [1],
+    body: { ci: undefined },
+  },
+  {
+    name: 'CI that a coding agent has set',
+    env: { CI: '1', CLAUDECODE: '1' },
+    receipts: [],
+    body: { ci: undefined },
+    userAgent: 'whence-hook/1.0.0 agent/claude-code',
+  },
+  { name: 'a container', env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, receipts: [], body: { container: true } },
+  {
+    name: 'a container with a token',
+    env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' },
+    args: ['install_completed', '--handoff', TOKEN],
+    receipts: [],
+    body: { container: undefined },
+  },
+]
+
+const STATED: readonly Fixture[] = [
+  {
+    name: 'version and place as options',
+    args: ['install_completed', '--product-version', 'v1.4.0-rc.1+build', '--place=README (top), #2'],
+    receipts: [],
+    body: { product_version: 'v1.4.0-rc.1+build', place: 'README (top), #2' },
+  },
+  {
+    name: 'version and place of the environment, which options precede',
+    args: ['install_completed', '--place', 'docs'],
+    env: { WHENCE_PRODUCT_VERSION: '1.4.0', WHENCE_PLACE: 'readme' },
+    receipts: [],
+    body: { product_version: '1.4.0', place: 'docs' },
+  },
+  {
+    name: 'version and place under the name of another brand',
+    env: { ACME_COUNTS_PRODUCT_VERSION: '1.4.0', ACME_COUNTS_PLACE: 'readme', WHENCE_PLACE: 'other' },
+    values: { brand: 'acme-counts' },
+    receipts: [],
+    body: { product_version: '1.4.0', place: 'readme' },
+  },
+  {
+    name: 'an empty version and place',
+    args: ['install_completed', '--product-version=', '--place', ''],
+    receipts: [],
+    body: { product_version: undefined, place: undefined },
+  },
+  ...['"}{', 'a\\b', 'a\nb', '$(touch x)', '`touch x`', 'é', 'x'.repeat(65), '\u001b[31m', 'a*b', ';', "'"].map(
+    (value): Fixture => ({
+      name: `version and place that are not in order: ${JSON.stringify(value)}`,
+      args: ['install_completed', '--product-version', value, `--place=${value}`],
+      receipts: [],
+      body: { product_version: undefined, place: undefined },
+    }),
+  ),
+  {
+    name: '--explain of a version and a place that are left out',
+    args: ['install_completed', '--explain', '--no-scan', '--product-version', '"', '--place', '"'],
+    receipts: [],
+    says: /given version .* left out\n.*given place .* left out\n/,
+  },
+  { name: '--place without a value', args: ['first_run', '--place'], receipts: null, says: /needs a value/ },
 ]
 
 const FACTS: readonly Fixture[] = [
@@ -741,5 +830,7 @@ export const FIXTURES: readonly Fixture[] = [
   ...MARKERS,
   ...ARGUMENTS,
   ...PERMISSIONS,
+  ...SURROUNDINGS,
+  ...STATED,
   ...FACTS,
 ]

@@ -24,6 +24,8 @@ export interface Recorder {
 
 const ID = /^[A-Za-z0-9_-]{8,128}$/
 const FACT = /^[A-Za-z0-9_./+-]{1,128}$/
+const STATED = /^[^\p{Cc}\p{Cf}]{1,64}$/u
+const isTrue = (value: unknown) => value === true
 const isString = (shape: RegExp) => (value: unknown) => typeof value === 'string' && shape.test(value)
 const isList = (shape: RegExp, most: number) => (value: unknown) =>
   Array.isArray(value) && value.length <= most && value.every(isString(shape))
@@ -42,6 +44,10 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   default_browser: isString(/^[a-z]+$/),
   timezone: isString(FACT),
   language: isString(FACT),
+  product_version: isString(STATED),
+  place: isString(STATED),
+  ci: isTrue,
+  container: isTrue,
 }
 const REQUIRED = ['project', 'event_id', 'installation_id', 'event_type', 'receipts']
 const HEADERS = [
