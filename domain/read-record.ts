@@ -164,6 +164,8 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
     'visit.visitId': isVisitId,
     'visit.issuedAtMs': isNumber,
     'visit.previousVisitId': nullOr(isVisitId),
+    'visit.traffic': isObject,
+    'visit.visitor': isObject,
   }),
   activation: shape(ACTIVATION),
   install: shape(INSTALL),

@@ -59,6 +59,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   touch: 'Whether there is a touch screen, or how many points it has.',
   'client.timezone': "The browser's time zone.",
   'client.language': "The browser's language.",
+  automation: 'Whether a script drives the browser (`navigator.webdriver`).',
   marker: 'What the page writes into the browser, as it is.',
   'marker.format': 'Name of the form.',
   'marker.version': 'Version of the form.',

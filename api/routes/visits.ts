@@ -46,6 +46,7 @@ export async function admit(
     keys: deps.keys,
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,
+    userAgent: exchange.userAgent,
   })
   return { ...admitted, usage }
 }

@@ -44,6 +44,8 @@ const HINTS: Readonly<Record<string, HintSchema>> = {
   touch: { anyOf: [yesOrNo, { type: 'number' }] },
   timezone: hint,
   language: hint,
+  /** A script drives the browser (`navigator.webdriver`). */
+  automation: yesOrNo,
 }
 
 /** Schema of a visit's `client`; other members are ignored, as everywhere. */

@@ -9,6 +9,8 @@ import { stripReferrer } from '../origin.ts'
 import { toMoment } from '../privacy/identities.ts'
 import { objectOf, type JsonObject } from '../strict-json.ts'
 import { CLIENT_SCHEMA, keepClient } from './client-hints.ts'
+import { trafficSourceOf, UTM_NAMES, type TrafficSource, type Utm } from './traffic-source.ts'
+import { visitorOf, type Visitor } from './visitor.ts'
 import { moment, object, text, url } from './schema-parts.ts'
 
 /** A visit as a fact: what is stored and what a delivery may use. */
@@ -26,6 +28,8 @@ export interface Visit extends PageFields {
   readonly gpc: boolean
   readonly isHandoffOnly: boolean
   readonly previousVisitId: VisitId | null
+  readonly traffic: TrafficSource
+  readonly visitor: Visitor
 }
 
 /** Fields that the page reports and that the service itself does not depend on. */
@@ -36,9 +40,6 @@ interface PageFields {
   readonly utm: Utm
   readonly client: Readonly<Record<string, unknown>>
 }
-
-const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
-export type Utm = { readonly [N in (typeof UTM_NAMES)[number]]?: string }
 
 /** Their form in the body of a request. */
 export const PAGE_PROPERTIES = {
@@ -72,7 +73,17 @@ type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origi
 export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Visit {
   const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, previousVisitId: null }
   const landing = given.landedAtMs === undefined ? { sourceReferrer: given.referrer ?? '' } : {}
-  return { ...NO_PAGE_FIELDS, ...rest, ...landing, ...given }
+  const visit = { ...NO_PAGE_FIELDS, ...rest, ...landing, ...given }
+  return {
+    traffic: trafficOf(visit, new Set([visit.origin])),
+    visitor: visitorOf({ userAgent: '', client: visit.client }),
+    ...visit,
+  }
+}
+
+/** A visit whose page has said nothing else is judged by its campaign and referrer. */
+export function trafficOf({ utm, sourceReferrer }: PageFields, origins: ReadonlySet<string>): TrafficSource {
+  return trafficSourceOf({ utm, sourceReferrer, ref: '', click: '' }, origins)
 }
 
 function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {

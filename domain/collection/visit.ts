@@ -9,7 +9,8 @@ import { addressChars, parsePageUrl, urlId, withoutUserInfo, type PageAddress, t
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
 import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
-import { pageFieldsOf, type Visit } from './visit-fields.ts'
+import { pageFieldsOf, trafficOf, type Visit } from './visit-fields.ts'
+import { visitorOf } from './visitor.ts'
 
 /** Where a visit was, as its request says. */
 interface VisitPlace {
@@ -39,6 +40,7 @@ interface VisitContext {
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
+  readonly userAgent: string
 }
 
 export interface AdmittedVisit {
@@ -107,6 +109,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
   })
   const clean = factCleaner(keys, owned, nowMs, site.siblings)
   const previous = marks.isHandoffOnly ? null : previousReceipt(body['previous_receipt'], site, keys)
+  const fields = pageFieldsOf(body, clean)
   const visit: Visit = {
     ...owned,
     visitId: claims.visitId,
@@ -114,7 +117,9 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     urlId: page.urlId,
     origin,
     pageUrl: clean(page.address.origin + page.address.path),
-    ...pageFieldsOf(body, clean),
+    ...fields,
+    traffic: trafficOf(fields, website.origins),
+    visitor: visitorOf({ userAgent: context.userAgent, client: fields.client }),
     identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: marks.gpc, clean }),
     gpc: marks.gpc,
     isHandoffOnly: marks.isHandoffOnly,

@@ -3,7 +3,8 @@
 import { parsedAs } from '../../domain/guards.ts'
 import { isObject } from '../../domain/strict-json.ts'
 import type { OriginDimension } from '../../domain/figures/installs.ts'
-import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
+import type { Utm } from '../../domain/collection/traffic-source.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { InsertRow, ReadRow } from './column-types.ts'
 
@@ -31,6 +32,12 @@ export const VISIT_COLUMNS = {
   gpc: 'flag',
   is_handoff_only: 'flag',
   previous_visit_id: 'text',
+  source: 'text',
+  medium: 'text',
+  channel: 'text',
+  campaign: 'text',
+  visitor_platform: 'text',
+  visitor_kind: 'text',
 } as const
 
 /** Longer addresses of pages are counted together if they begin alike. */
@@ -75,6 +82,12 @@ export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
     gpc: visit.gpc,
     is_handoff_only: visit.isHandoffOnly,
     previous_visit_id: visit.previousVisitId ?? '',
+    source: visit.traffic.source,
+    medium: visit.traffic.medium,
+    channel: visit.traffic.channel,
+    campaign: visit.traffic.campaign,
+    visitor_platform: visit.visitor.platform,
+    visitor_kind: visit.visitor.kind,
   }
 }
 
@@ -105,6 +118,8 @@ export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
     gpc: row.gpc,
     isHandoffOnly: row.is_handoff_only,
     previousVisitId: row.previous_visit_id === '' ? null : row.previous_visit_id,
+    traffic: { source: row.source, medium: row.medium, channel: row.channel, campaign: row.campaign },
+    visitor: { platform: row.visitor_platform, kind: row.visitor_kind },
   }
 }
 

@@ -125,6 +125,22 @@ describe('POST /v1/visits', () => {
       expect((await factOf(reply)).url_id).to.equal('install-page')
     })
 
+    it('stores where it came from, and who visited', async () => {
+      const headers = { 'user-agent': 'Mozilla/5.0 (Linux; Android 16) Chrome/150 compatible; Claude-User/1.0' }
+      const source = { referrer: 'https://www.google.com/' }
+      expect(await factOf(await api.visit({ source }, { headers }))).to.include({
+        source: 'google',
+        medium: 'organic',
+        channel: 'Organic Search',
+        campaign: '',
+        visitor_platform: 'android',
+        visitor_kind: 'Claude-User',
+      })
+      const inside = { source: {}, referrer: 'https://acme.dev/pricing', client: { automation: true } }
+      const expected = { source: '', medium: '', channel: 'Direct', campaign: '', visitor_kind: 'automation' }
+      expect(await factOf(await api.visit(inside))).to.include(expected)
+    })
+
     it('stores UTM values, landing time and hints, and nothing that the contract does not name', async () => {
       const utm = { source: 's', medium: 'm', campaign: 'c', term: 't', content: 'o', id: 'i', other: 'unknown1' }
       const client = {

@@ -40,7 +40,7 @@ const admit = (
   const body = bodyOf(more)
   const random = Uint8Array.from([1, 2, 3, 4, 5])
   const visited = { ...place, page: pageOf(body) }
-  return admitVisit(body, { site: visited, marks: flags, keys, random, nowMs: NOW_MS })
+  return admitVisit(body, { site: visited, marks: flags, keys, random, nowMs: NOW_MS, userAgent: '' })
 }
 
 describe('a visit', () => {

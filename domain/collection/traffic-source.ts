@@ -1,0 +1,171 @@
+/**
+ * Where a visit came from, in the words of a marketer: source, medium, channel and campaign. Figures count by these four; what the landing said
+ * itself stays beside them.
+ */
+
+import { knownSite, type SiteCategory } from './known-sites.ts'
+
+export const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
+export type Utm = { readonly [N in (typeof UTM_NAMES)[number]]?: string }
+
+/** What a landing says of its source. */
+export interface LandingSource {
+  readonly utm: Utm
+  /** `ref` or `source` of the landing's address; empty if it has none. */
+  readonly ref: string
+  /** Name of the click parameter that an advertising network added; empty if none did. */
+  readonly click: string
+  /** Address of the page before the landing; empty if there was none. */
+  readonly sourceReferrer: string
+}
+
+interface SourceAndMedium {
+  /** Empty: Direct. */
+  readonly source: string
+  /** Empty if there is none. */
+  readonly medium: string
+}
+
+interface TaggedSource extends SourceAndMedium {
+  /** Empty if there is none. */
+  readonly campaign: string
+}
+
+export interface TrafficSource extends TaggedSource {
+  /** One of `CHANNELS`. */
+  readonly channel: string
+}
+
+/** The channels of the default channel group of Google Analytics, in its words. */
+export const CHANNELS = [
+  'Direct',
+  'Cross-network',
+  'Paid Shopping',
+  'Paid Search',
+  'Paid Social',
+  'Paid Video',
+  'Display',
+  'Paid Other',
+  'Organic Shopping',
+  'Organic Social',
+  'Organic Video',
+  'Organic Search',
+  'Email',
+  'Affiliates',
+  'Referral',
+  'Audio',
+  'SMS',
+  'Mobile Push Notifications',
+  'Unassigned',
+] as const
+type TrafficChannel = (typeof CHANNELS)[number]
+
+const DIRECT: SourceAndMedium = { source: '', medium: '' }
+
+interface AdNetwork extends SourceAndMedium {
+  /** The network in the campaign of its clicks without UTM. */
+  readonly name: string
+}
+
+const GOOGLE_ADS: AdNetwork = { source: 'google', medium: 'cpc', name: 'Google Ads' }
+/** It marks links in unpaid posts, too. */
+const META: AdNetwork = { source: 'facebook', medium: 'social', name: 'Meta' }
+
+/** By click parameter, in lower case. */
+const AD_NETWORKS: ReadonlyMap<string, AdNetwork> = new Map([
+  ['gclid', GOOGLE_ADS],
+  ['gbraid', GOOGLE_ADS],
+  ['wbraid', GOOGLE_ADS],
+  ['dclid', { source: 'google', medium: 'display', name: 'Display & Video 360' }],
+  ['msclkid', { source: 'bing', medium: 'cpc', name: 'Microsoft Ads' }],
+  ['fbclid', META],
+  ['ttclid', { source: 'tiktok', medium: 'cpc', name: 'TikTok Ads' }],
+  ['twclid', { source: 'x', medium: 'cpc', name: 'X Ads' }],
+  ['li_fat_id', { source: 'linkedin', medium: 'cpc', name: 'LinkedIn Ads' }],
+  ['rdt_cid', { source: 'reddit', medium: 'cpc', name: 'Reddit Ads' }],
+  ['sccid', { source: 'snapchat', medium: 'cpc', name: 'Snapchat Ads' }],
+  ['epik', { source: 'pinterest', medium: 'cpc', name: 'Pinterest Ads' }],
+  ['yclid', { source: 'yandex', medium: 'cpc', name: 'Yandex Direct' }],
+])
+
+/** A referrer on one of `origins` is the website itself, and no source. */
+export function trafficSourceOf(landing: LandingSource, origins: ReadonlySet<string>): TrafficSource {
+  const { utm } = landing
+  const network = AD_NETWORKS.get(landing.click.toLowerCase()) ?? null
+  const found = namedSource(landing, network, origins)
+  const { source } = found
+  const medium = utm.medium ?? found.medium
+  const isTagged = utm.source !== undefined || utm.medium !== undefined || utm.campaign !== undefined
+  const campaign = utm.campaign ?? (isTagged || network === null ? '' : `(${network.name}, auto-tagged)`)
+  return { source, medium, campaign, channel: channelOf({ source, medium, campaign }) }
+}
+
+function namedSource(landing: LandingSource, network: AdNetwork | null, origins: ReadonlySet<string>): SourceAndMedium {
+  const { utm, ref, sourceReferrer } = landing
+  // A link that names no medium was an advertisement if a click of one came along.
+  if (utm.source !== undefined) return { source: utm.source, medium: network === META ? '' : (network?.medium ?? '') }
+  if (ref !== '') return { source: ref, medium: 'referral' }
+  return network ?? referringSite(sourceReferrer, origins)
+}
+
+function referringSite(referrer: string, origins: ReadonlySet<string>): SourceAndMedium {
+  const url = URL.parse(referrer)
+  if (url === null || url.host === '' || origins.has(url.origin) || origins.has(`https://${url.host}`)) return DIRECT
+  const host = url.hostname.replace(/^www\./, '')
+  const site = knownSite(host)
+  if (site === null) return { source: host, medium: 'referral' }
+  return { source: site.name, medium: site.category === 'search' ? 'organic' : 'referral' }
+}
+
+const PAID = /^(?:.*cp.*|ppc|retargeting|paid.*)$/
+const SHOPPING_CAMPAIGN = /^.*(?:(?:[^a-df-z]|^)shop|shopping).*$/
+const DISPLAY_MEDIUMS = ['display', 'banner', 'expandable', 'interstitial', 'cpm']
+const SOCIAL_MEDIUMS = ['social', 'social-network', 'social-media', 'sm', 'social network', 'social media']
+const EMAIL = ['email', 'e-mail', 'e_mail', 'e mail']
+const REFERRAL_MEDIUMS = ['referral', 'app', 'link']
+
+interface ChannelInputs extends TaggedSource {
+  readonly category: SiteCategory
+  readonly isPaid: boolean
+  readonly isShopping: boolean
+}
+
+/** In Google's order: the first that holds decides. https://support.google.com/analytics/answer/9756891, manual traffic. */
+const CHANNEL_RULES: readonly (readonly [TrafficChannel, (of: ChannelInputs) => boolean])[] = [
+  ['Direct', ({ source, medium }) => isNone(source, '(direct)') && isNone(medium, '(none)', '(not set)')],
+  ['Cross-network', ({ campaign }) => campaign.includes('cross-network')],
+  ['Paid Shopping', ({ isPaid, isShopping }) => isPaid && isShopping],
+  ['Paid Search', ({ isPaid, category }) => isPaid && category === 'search'],
+  ['Paid Social', ({ isPaid, category }) => isPaid && category === 'social'],
+  ['Paid Video', ({ isPaid, category }) => isPaid && category === 'video'],
+  ['Display', ({ medium }) => DISPLAY_MEDIUMS.includes(medium)],
+  ['Paid Other', ({ isPaid }) => isPaid],
+  ['Organic Shopping', ({ isShopping }) => isShopping],
+  ['Organic Social', ({ category, medium }) => category === 'social' || SOCIAL_MEDIUMS.includes(medium)],
+  ['Organic Video', ({ category, medium }) => category === 'video' || medium.includes('video')],
+  ['Organic Search', ({ category, medium }) => category === 'search' || medium === 'organic'],
+  ['Email', ({ source, medium }) => EMAIL.includes(source) || EMAIL.includes(medium)],
+  ['Affiliates', ({ medium }) => medium === 'affiliate'],
+  ['Referral', ({ medium }) => REFERRAL_MEDIUMS.includes(medium)],
+  ['Audio', ({ medium }) => medium === 'audio'],
+  ['SMS', ({ source, medium }) => source === 'sms' || medium === 'sms'],
+  ['Mobile Push Notifications', ({ source, medium }) => source === 'firebase' || isPush(medium)],
+]
+
+function isNone(text: string, ...words: readonly string[]): boolean {
+  return text === '' || words.includes(text)
+}
+
+function isPush(medium: string): boolean {
+  return medium.endsWith('push') || medium.includes('mobile') || medium.includes('notification')
+}
+
+function channelOf(traffic: TaggedSource): TrafficChannel {
+  const source = traffic.source.toLowerCase()
+  const medium = traffic.medium.toLowerCase()
+  const campaign = traffic.campaign.toLowerCase()
+  const category = knownSite(source)?.category ?? 'other'
+  const isShopping = category === 'shopping' || SHOPPING_CAMPAIGN.test(campaign)
+  const inputs: ChannelInputs = { source, medium, campaign, category, isPaid: PAID.test(medium), isShopping }
+  return CHANNEL_RULES.find(([, holds]) => holds(inputs))?.[0] ?? 'Unassigned'
+}
