@@ -58,7 +58,7 @@ export const CHANNELS = [
   'Mobile Push Notifications',
   'Unassigned',
 ] as const
-type TrafficChannel = (typeof CHANNELS)[number]
+type DefaultChannel = (typeof CHANNELS)[number]
 
 const DIRECT: SourceAndMedium = { source: '', medium: '' }
 
@@ -131,7 +131,7 @@ interface ChannelInputs extends TaggedSource {
 }
 
 /** In Google's order: the first that holds decides. https://support.google.com/analytics/answer/9756891, manual traffic. */
-const CHANNEL_RULES: readonly (readonly [TrafficChannel, (of: ChannelInputs) => boolean])[] = [
+const CHANNEL_RULES: readonly (readonly [DefaultChannel, (of: ChannelInputs) => boolean])[] = [
   ['Direct', ({ source, medium }) => isNone(source, '(direct)') && isNone(medium, '(none)', '(not set)')],
   ['Cross-network', ({ campaign }) => campaign.includes('cross-network')],
   ['Paid Shopping', ({ isPaid, isShopping }) => isPaid && isShopping],
@@ -160,7 +160,7 @@ function isPush(medium: string): boolean {
   return medium.endsWith('push') || medium.includes('mobile') || medium.includes('notification')
 }
 
-function channelOf(traffic: TaggedSource): TrafficChannel {
+function channelOf(traffic: TaggedSource): DefaultChannel {
   const source = traffic.source.toLowerCase()
   const medium = traffic.medium.toLowerCase()
   const campaign = traffic.campaign.toLowerCase()

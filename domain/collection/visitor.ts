@@ -1,6 +1,7 @@
 /** Who looked at a page, a person or a program, and on which platform: judged by what the browser says of itself. */
 
 import type { JsonObject } from '../strict-json.ts'
+import { isCrawler } from './crawlers.ts'
 
 export const VISITOR_PLATFORMS = ['macos', 'windows', 'linux', 'ios', 'android'] as const
 type VisitorPlatform = (typeof VISITOR_PLATFORMS)[number]
@@ -22,11 +23,12 @@ const AGENTS = [
 
 /** A script drives the browser. */
 const AUTOMATION = 'automation'
+const BOT = 'bot'
 
 export interface Visitor {
   /** One of `VISITOR_PLATFORMS`; empty if it is none of these, or not known. */
   readonly platform: string
-  /** Empty for a person; else `automation`, or the name of an agent. */
+  /** Empty for a person; else `bot`, `automation`, or the name of an agent. */
   readonly kind: string
 }
 
@@ -71,5 +73,7 @@ function hasTouch(touch: unknown): boolean {
 
 function visitorKind({ userAgent, client }: Browser): string {
   const agent = AGENTS.find((name) => userAgent.includes(name))
-  return agent ?? (client['automation'] === true ? AUTOMATION : '')
+  if (agent !== undefined) return agent
+  if (isCrawler(userAgent)) return BOT
+  return client['automation'] === true ? AUTOMATION : ''
 }

@@ -38,6 +38,11 @@ describe('a visitor', () => {
     expect(visitorOf({ userAgent: WINDOWS, client: { automation: false } }).kind).to.equal('')
   })
 
+  it('is a bot by its name, also if a script drives it', () => {
+    const bot = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+    expect(visitorOf({ userAgent: bot, client: { automation: true } }).kind).to.equal('bot')
+  })
+
   it('is an agent by its name, and else automation if a script drives the browser', () => {
     const agent = `${WINDOWS}; compatible; ChatGPT-User/1.0; +https://openai.com/bot`
     expect(visitorOf({ userAgent: agent, client: { automation: true } }).kind).to.equal('ChatGPT-User')
