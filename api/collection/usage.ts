@@ -18,9 +18,14 @@ export interface CountedEvent {
   readonly giveBack: () => Promise<void>
 }
 
+interface CountedRequest {
+  readonly exchange: Exchange
+  readonly website: Website
+}
+
 /** Counts one tracked event, and records an activity if it is the first beyond the quota. */
 export async function countTrackedEvent(
-  { exchange, website }: { readonly exchange: Exchange; readonly website: Website },
+  { exchange, website }: CountedRequest,
   deps: ApiDeps,
   recorder: Recorder,
 ): Promise<CountedEvent> {
@@ -42,6 +47,24 @@ export async function countTrackedEvent(
   else if (outcome.used === Math.ceil(quota * NEAR)) tell('quota_near', 'used to 80 %')
   const giveBack = outcome.isOver ? () => Promise.resolve() : () => deps.hotState.returnUsage(usage)
   return { isUnrecorded: outcome.isOver, giveBack }
+}
+
+/** A name for the bots of an organisation beside its own: no ID of an organisation contains a colon. */
+const botsOf = (organization: string): string => `${organization}:bots`
+
+/**
+ * Counts a visit of a bot. It is no tracked event, but no more of them are stored than the plan has of those, and none once a plan that is cut
+ * off has used up its own.
+ */
+export async function countBotVisit({ exchange, website }: CountedRequest, deps: ApiDeps): Promise<CountedEvent> {
+  const { id, plan } = website.organization
+  const { trackedEventsPerMonth: quota, isCutOffOverQuota } = PLAN_LIMITS[plan]
+  const month = monthOf(exchange.receivedAtMs)
+  const isUsedUp = isCutOffOverQuota && (await deps.hotState.readUsage(id, month)) >= quota
+  if (isUsedUp) return { isUnrecorded: true, giveBack: () => Promise.resolve() }
+  const usage: UsageRequest = { organization: botsOf(id), month, quota }
+  const { isOver } = await deps.hotState.addUsage(usage)
+  return { isUnrecorded: isOver, giveBack: isOver ? () => Promise.resolve() : () => deps.hotState.returnUsage(usage) }
 }
 
 /** Does the work of a counted request; takes the count back if the work fails. */

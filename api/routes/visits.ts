@@ -3,12 +3,14 @@
 import { visitHits } from '../../domain/collection/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
+import { isBot, visitorOf } from '../../domain/collection/visitor.ts'
+import { objectOf } from '../../domain/strict-json.ts'
 import type { AcceptedAnswer, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { siblingsOf } from '../collection/other-websites.ts'
 import { receiptRef } from '../collection/receipts.ts'
 import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
-import { countTrackedEvent, uncountOnFailure, type CountedEvent } from '../collection/usage.ts'
+import { countBotVisit, countTrackedEvent, uncountOnFailure, type CountedEvent } from '../collection/usage.ts'
 import { compileValidator } from '../http/validate.ts'
 
 const RANDOM_BYTES = 5
@@ -33,20 +35,23 @@ export function visitsRoute(parts: PipelineParts): CollectionRoute<VisitRequest>
 
 export type AdmittedRequest = AdmittedVisit & { readonly usage: CountedEvent }
 
-/** Counts the tracked event and makes the visit; also for visits made only for a handoff. */
+/** Counts the tracked event, which the visit of a bot is not, and makes the visit; also for visits made only for a handoff. */
 export async function admit(
   { exchange, body, website, origin, page }: VisitRequest,
   { deps, recorder }: PipelineParts,
   form: { readonly isHandoffOnly: boolean },
 ): Promise<AdmittedRequest> {
-  const usage = await countTrackedEvent({ exchange, website }, deps, recorder)
+  const visitor = visitorOf({ userAgent: exchange.userAgent, client: objectOf(body['client']) })
+  const usage = isBot(visitor)
+    ? await countBotVisit({ exchange, website }, deps)
+    : await countTrackedEvent({ exchange, website }, deps, recorder)
   const admitted = admitVisit(body, {
     site: { website, page, origin, siblings: siblingsOf(website, deps.catalog()) },
     marks: { gpc: saysGpc(exchange), isUnrecorded: usage.isUnrecorded, isHandoffOnly: form.isHandoffOnly },
     keys: deps.keys,
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,
-    userAgent: exchange.userAgent,
+    visitor,
   })
   return { ...admitted, usage }
 }

@@ -10,7 +10,7 @@ import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaim
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
 import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
 import { pageFieldsOf, trafficOf, type Visit } from './visit-fields.ts'
-import { visitorOf } from './visitor.ts'
+import type { Visitor } from './visitor.ts'
 
 /** Where a visit was, as its request says. */
 interface VisitPlace {
@@ -40,7 +40,7 @@ interface VisitContext {
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
-  readonly userAgent: string
+  readonly visitor: Visitor
 }
 
 export interface AdmittedVisit {
@@ -119,7 +119,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     pageUrl: clean(page.address.origin + page.address.path),
     ...fields,
     traffic: trafficOf(fields, website.origins),
-    visitor: visitorOf({ userAgent: context.userAgent, client: fields.client }),
+    visitor: context.visitor,
     identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: marks.gpc, clean }),
     gpc: marks.gpc,
     isHandoffOnly: marks.isHandoffOnly,

@@ -38,6 +38,10 @@ interface Browser {
   readonly client: JsonObject
 }
 
+export function isBot({ kind }: Visitor): boolean {
+  return kind === BOT
+}
+
 export function visitorOf(browser: Browser): Visitor {
   return { platform: platformOf(browser), kind: visitorKind(browser) }
 }

@@ -254,13 +254,13 @@ export const QUERIES = {
   listPoison: report<Period, PoisonRow>(`SELECT ${POISON.sql} FROM ${once('poison_records')}
     WHERE ${withinPeriod('found_at')} ${newestFirst('found_at', 'log_offset')} ${pageLimit()}`),
 
-  /** Tracked events of an organisation from `since_ms` until before `until_ms`, recounted from the facts. */
+  /** Tracked events of an organisation from `since_ms` until before `until_ms`, recounted from the facts; visits of bots are none. */
   usage: report<
     { readonly organization: string; readonly since_ms: number; readonly until_ms: number },
     UsageRow
   >(`SELECT
       (SELECT count() FROM ${once('visits')} WHERE organization = {organization:String}
-        AND issued_at >= ${at('since_ms')} AND issued_at < ${at('until_ms')}) AS visits,
+        AND issued_at >= ${at('since_ms')} AND issued_at < ${at('until_ms')} AND visitor_kind != 'bot') AS visits,
       (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
         AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
 
@@ -268,20 +268,20 @@ export const QUERIES = {
   usageOfAll: report<{ readonly since_ms: number }, OrganizationUsageRow>(`
     SELECT organization, sum(recorded) AS events FROM (
       SELECT organization, count() AS recorded FROM ${once('visits')}
-      WHERE issued_at >= ${at('since_ms')} GROUP BY organization
+      WHERE issued_at >= ${at('since_ms')} AND visitor_kind != 'bot' GROUP BY organization
       UNION ALL
       SELECT organization, count() FROM ${once('installs')}
       WHERE received_at >= ${at('since_ms')} GROUP BY organization
     ) GROUP BY organization LIMIT ${MAX_WEBSITES}`),
 
   /**
-   * Every website with visits or installs in a period. No FINAL, which would merge a month of visits for one day's
+   * Every website with visits of people or with installs in a period. No FINAL, which would merge a month of visits for one day's
    * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
    */
   traffic: report<WholePeriod, TrafficRow>(`
     SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
       SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
-      WHERE ${withinPeriod('issued_at')} GROUP BY organization, website
+      WHERE ${withinPeriod('issued_at')} AND visitor_kind = '' GROUP BY organization, website
       UNION ALL
       SELECT organization, website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
         SELECT organization, website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')}

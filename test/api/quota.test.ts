@@ -75,6 +75,34 @@ describe('an organisation on Free', () => {
     })
   })
 
+  describe('whose website is visited by bots', () => {
+    const headers = { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' }
+
+    it('stores these visits and counts none of them', async () => {
+      const before = await used()
+      const stored = (await counts()).visits
+      const { body } = await api.visit({}, { headers })
+      expect(body).not.to.have.property('recorded')
+      await api.handoff(visitBody(), { headers })
+      expect(await used()).to.equal(before)
+      expect((await counts()).visits).to.equal(stored + 2)
+      await api.visit({ client: { automation: true } })
+      expect(await used()).to.equal(before + 1)
+    })
+
+    it('stores no more of them than the quota of events', async () => {
+      const quota = PLAN_LIMITS.Free.trackedEventsPerMonth
+      const bots = { organization: 'acme:bots', month: MONTH, quota: null }
+      const missing = quota - 1 - (await api.service.hotState.readUsage('acme:bots', MONTH))
+      for (let count = 0; count < missing; count++) await api.service.hotState.addUsage(bots)
+      expect((await api.visit({}, { headers })).body).not.to.have.property('recorded')
+      const stored = await counts()
+      expect((await api.visit({}, { headers })).body).to.include({ recorded: false })
+      expect(await counts()).to.deep.equal(stored)
+      for (let count = 0; count < 10; count++) await api.service.hotState.returnUsage(bots)
+    })
+  })
+
   describe('at the edge of its quota', () => {
     const told = async (type: string): Promise<readonly string[]> => {
       await api.service.drain('facts-writer')
@@ -107,6 +135,13 @@ describe('an organisation on Free', () => {
 
   describe('beyond its quota', () => {
     before(() => leave(0))
+
+    it('has no visit of a bot stored', async () => {
+      const headers = { 'user-agent': 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)' }
+      const before = await counts()
+      expect((await api.visit({}, { headers })).body).to.include({ recorded: false })
+      expect(await counts()).to.deep.equal(before)
+    })
 
     it('gets the usual answers with recorded false, and nothing is stored', async () => {
       const before = await counts()

@@ -1033,7 +1033,9 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('count tracked events of a period anew, each once', async () => {
         const shared = { website: unique('site'), organization: unique('organization') }
-        const records = [visitRecord(shared), visitRecord(shared), installRecord(shared)]
+        const bot = visitRecord({ ...shared, visitor: { platform: '', kind: 'bot' } })
+        const automation = visitRecord({ ...shared, visitor: { platform: '', kind: 'automation' } })
+        const records = [visitRecord(shared), automation, bot, installRecord(shared)]
         await store(facts(), records)
         await store(facts(), records)
         const period = { organization: shared.organization, since_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 1 }
@@ -1055,6 +1057,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           installRecord({ website: busy, resolution: 'matched' }),
           installRecord({ website: busy, resolution: 'unmatched' }),
           visitRecord({ website: quiet }),
+          visitRecord({ website: quiet, visitor: { platform: '', kind: 'bot' } }),
+          visitRecord({ website: quiet, visitor: { platform: '', kind: 'ChatGPT-User' } }),
         ]
         await store(facts(), records)
         await store(facts(), records)

@@ -40,7 +40,14 @@ const admit = (
   const body = bodyOf(more)
   const random = Uint8Array.from([1, 2, 3, 4, 5])
   const visited = { ...place, page: pageOf(body) }
-  return admitVisit(body, { site: visited, marks: flags, keys, random, nowMs: NOW_MS, userAgent: '' })
+  return admitVisit(body, {
+    site: visited,
+    marks: flags,
+    keys,
+    random,
+    nowMs: NOW_MS,
+    visitor: { platform: '', kind: '' },
+  })
 }
 
 describe('a visit', () => {
