@@ -114,6 +114,10 @@ export interface HandoffRecord extends RecordBase, OwnedWebsite {
   readonly issuedAtMs: number
   readonly askedAtMs: number
   readonly gpc: boolean
+  /** The visitor copied a command that carries the token. Without it the page has only asked for the token in advance. */
+  readonly isCopied: boolean
+  /** The visit exists only for a handoff: this one, or an earlier one. */
+  readonly isHandoffOnly: boolean
   /** The visit, if the handoff recorded one of its own. */
   readonly visit: Visit | null
   readonly retentionDays: number

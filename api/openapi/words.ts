@@ -71,6 +71,8 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   'HandoffAnswer.expires_at': 'When the token ceases to work, in Unix milliseconds: 30 days after its visit.',
   'HandoffAnswer.receipt':
     'Receipt of the visit, if this request recorded one. It names the visit for further tokens and never matches.',
+  copied:
+    'Whether the visitor has just copied a command that carries the token. Without it the token is asked for in advance, and nobody counts as having copied anything.',
   event_id: "Your ID of this report. A repeated one is answered with the first one's result.",
   installation_id: 'ID of the installation on this machine.',
   event_type: 'What happened.',

@@ -111,6 +111,8 @@ function visitStory(options: MadeUpDay, index: number, random: () => number): Lo
       request: logOf('/v1/handoffs', askedAtMs),
       askedAtMs,
       gpc: false,
+      isCopied: true,
+      isHandoffOnly: false,
       visit: null,
     })
   }

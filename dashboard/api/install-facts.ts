@@ -89,6 +89,7 @@ const HANDOFF = Type.Object({
   asked_at_ms: NUMBER,
   gpc: FLAG,
   is_handoff_only: FLAG,
+  is_copied: Type.Boolean({ description: 'False if the page has only asked for the token, in advance of a copy.' }),
 })
 
 const DELIVERY = Type.Object(

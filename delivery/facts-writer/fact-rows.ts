@@ -23,7 +23,7 @@ import type {
 } from '../../domain/records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
-import { firstRecordWins, firstWins, latestWins, OFFSET_SPAN } from './row-versions.ts'
+import { copiedWins, firstRecordWins, firstWins, latestWins, OFFSET_SPAN } from './row-versions.ts'
 
 /** The position of an entry on the log; every row carries it for tracing. */
 export interface EntryPlace {
@@ -128,10 +128,11 @@ function addHandoff(record: HandoffRecord, place: EntryPlace, add: AddRow): void
     issued_at: record.issuedAtMs,
     asked_at: record.askedAtMs,
     gpc: record.gpc,
-    is_handoff_only: record.visit !== null,
+    is_handoff_only: record.isHandoffOnly,
+    is_copied: record.isCopied,
     retention_days: record.retentionDays,
     ...trace(place),
-    row_version: firstWins(record.askedAtMs, place.offset),
+    row_version: copiedWins(record.isCopied, record.askedAtMs, place.offset),
   })
 }
 

@@ -17,6 +17,11 @@ export function firstWins(atMs: number, offset: number): number {
   return (TIME_SPAN_MS - 1 - atMs) * OFFSET_SPAN + (OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))
 }
 
+/** Greater for the row that says that the command was copied; of several that do, and of several that do not, the first one wins. */
+export function copiedWins(isCopied: boolean, atMs: number, offset: number): number {
+  return (isCopied ? TIME_SPAN_MS * OFFSET_SPAN : 0) + firstWins(atMs, offset)
+}
+
 /** Offsets within it are told apart, which no two decisions about one event are beyond; 2^22. */
 const DECISION_OFFSET_SPAN = 4_194_304n
 

@@ -76,7 +76,7 @@ export const VISIT_SCHEMA = object(
 export const HANDOFF_VISIT_SCHEMA = object(visitProperties, { required: VISIT_REQUIRED })
 
 export const HANDOFF_RECEIPT_SCHEMA = object(
-  { project, receipt: { type: 'string' }, gpc },
+  { project, receipt: { type: 'string' }, gpc, copied: { type: 'boolean' } },
   { required: ['project', 'receipt'] },
 )
 

@@ -67,7 +67,7 @@ interface StoryEvent {
 function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: StoryEvent, place: number): VisitLane {
   const { install, visits, receipts, handoffs } = detail
   const receipt = receipts.find(({ visit_id: id }) => id === visitId)
-  const copies = handoffs.filter(({ visit_id: id }) => id === visitId).map(({ asked_at_ms: at }) => at)
+  const copies = handoffs.filter((each) => each.is_copied && each.visit_id === visitId).map(({ asked_at_ms: at }) => at)
   const revokedAtMs = receipt?.revoked_at_ms ?? null
   const ends = [install.received_at_ms, ...(revokedAtMs === null ? [] : [revokedAtMs])]
   return {

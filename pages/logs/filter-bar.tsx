@@ -30,7 +30,7 @@ const CHOICES = {
     data: [
       { value: 'visit', label: 'Visit' },
       { value: 'activation', label: 'Activation' },
-      { value: 'handoff', label: 'Copied command' },
+      { value: 'handoff', label: 'Token of a command' },
       { value: 'install', label: 'Install' },
       { value: 'delivery', label: 'Delivery' },
       { value: 'request', label: 'Other request' },

@@ -59,6 +59,7 @@ export const TABLE_COLUMNS = {
       asked_at: 'time',
       gpc: 'flag',
       is_handoff_only: 'flag',
+      is_copied: 'flag',
       ...KEPT,
     },
     partitionedBy: { column: 'issued_at', span: 'month' },

@@ -59,6 +59,44 @@ describe('POST /v1/handoffs', () => {
       expect(inHeader).to.equal(inBody)
     })
 
+    it('gives the same token at the copy, which counts as one and as no tracked event', async () => {
+      const alone = (await api.handoff(visitBody())).body
+      const { receipt } = await visited()
+      const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
+      const used = () => api.service.hotState.readUsage('acme', month)
+      const before = await used()
+      for (const each of [receipt, alone['receipt']]) {
+        const { token } = (await api.handoff({ receipt: each })).body
+        const copied = await api.handoff({ receipt: each, copied: true })
+        expect(copied.body['token']).to.equal(token)
+        await api.handoff({ receipt: each, copied: false })
+      }
+      expect(await used()).to.deep.equal(before)
+      await api.service.drain('facts-writer')
+      const rows = await api.service.facts.run('handoffsOfVisits', {
+        organizations: ['acme', 'acme'],
+        websites: ['acme-dev', 'acme-dev'],
+        visit_ids: [receipt, alone['receipt']].map((each) => claimsOf(each).visitId),
+      })
+      const said = rows.map((row) => [row.is_copied, row.is_handoff_only])
+      expect(said).to.have.deep.members([
+        [true, false],
+        [true, true],
+      ])
+    })
+
+    it('is no copy without saying so, and copied is true or false', async () => {
+      const { receipt } = await visited()
+      await api.handoff({ receipt })
+      await api.service.drain('facts-writer')
+      const asked = { organizations: ['acme'], websites: ['acme-dev'], visit_ids: [claimsOf(receipt).visitId] }
+      expect((await api.service.facts.run('handoffsOfVisits', asked)).map((row) => row.is_copied)).to.deep.equal([
+        false,
+      ])
+      const { status, body } = await api.handoff({ receipt, copied: 'yes' })
+      expect([status, body['error'], body['field']]).to.deep.equal([400, 'invalid_field', '/copied'])
+    })
+
     it('serves the receipt of a visit made for a handoff, for another scope of the page', async () => {
       const { receipt, token } = (await api.handoff(visitBody())).body
       expect((await api.handoff({ receipt })).body['token']).to.equal(token)

@@ -113,6 +113,8 @@ export function handoffRecord(changes: Partial<HandoffRecord> & { readonly websi
     issuedAtMs: SAMPLE_MS,
     askedAtMs: SAMPLE_MS + 100,
     gpc: false,
+    isCopied: true,
+    isHandoffOnly: false,
     visit: null,
     retentionDays: 395,
     ...changes,

@@ -181,7 +181,7 @@ describe('rows of a record', () => {
 
   it('hold the visit of a handoff that recorded one of its own', () => {
     const own = visit({ website: 'acme', isHandoffOnly: true })
-    const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, visit: own }))
+    const rows = rowsOf(handoffRecord({ website: 'acme', visitId: own.visitId, isHandoffOnly: true, visit: own }))
     expect(rows.map(([table]) => table)).to.deep.equal(['visits', 'handoffs', 'request_logs'])
     expect(rows[1]?.[1]).to.include({ is_handoff_only: true })
   })
@@ -190,6 +190,20 @@ describe('rows of a record', () => {
     const rows = rowsOf(handoffRecord({ website: 'acme', visitId: visitId(), visit: null }))
     expect(rows.map(([table]) => table)).to.deep.equal(['handoffs', 'request_logs'])
     expect(rows[0]?.[1]).to.include({ is_handoff_only: false })
+  })
+
+  it('let a handoff that says copied win over one that does not, whichever comes first, and the first of its kind', () => {
+    const versionOf = (isCopied: boolean, askedAtMs: number): number => {
+      const [[, row] = []] = rowsOf(handoffRecord({ website: 'acme', isCopied, askedAtMs }))
+      expect(row?.['is_copied']).to.equal(isCopied)
+      return Number(row?.['row_version'])
+    }
+    const early = SAMPLE_MS
+    const late = SAMPLE_MS + 30 * 86_400_000
+    const order = [versionOf(true, early), versionOf(true, late), versionOf(false, early), versionOf(false, late)]
+    expect(order).to.deep.equal(order.toSorted((a, b) => b - a))
+    expect(new Set(order).size).to.equal(order.length)
+    expect(order.every(Number.isSafeInteger)).to.equal(true)
   })
 
   it('are one for a delivery that was not attempted', () => {

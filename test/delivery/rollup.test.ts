@@ -107,7 +107,9 @@ describe('figures by hour', function () {
       records.push(own)
       const { visitId } = own.visit
       if (reached[1]) records.push(activationRecord({ website, visitId, issuedAtMs: at }))
-      if (reached[2]) records.push(handoffRecord({ website, visitId, issuedAtMs: at }))
+      // Asking for a token is no copy, before one or without one.
+      records.push(handoffRecord({ website, visitId, issuedAtMs: at, isCopied: false }))
+      if (reached[2]) records.push(handoffRecord({ website, visitId, issuedAtMs: at, askedAtMs: at + 9_000 }))
       for (const [place, eventType] of (['install_started', 'install_completed', 'first_run'] as const).entries()) {
         // Twice, by two installations: the visit has reached the step all the same only once.
         if (reached[place + 3]) records.push(installOf(own.visit, { eventType }), installOf(own.visit, { eventType }))

@@ -126,7 +126,7 @@ describe('the pages that answer why', function () {
     expect((await file).suggestedFilename()).to.equal('visits.csv')
     await row.getByRole('link', { name: /in Logs$/ }).click()
     await page.waitForURL('**/logs?reference=*')
-    for (const kind of ['Visit', 'Activation', 'Copied command', 'Install'])
+    for (const kind of ['Visit', 'Activation', 'Token of a command', 'Install'])
       await page.getByRole('row').filter({ hasText: kind }).first().waitFor()
     await page.goBack()
     await row.getByRole('link', { name: 'its installs' }).click()

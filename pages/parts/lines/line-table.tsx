@@ -56,7 +56,7 @@ function Asked({ line: { direction, destination, method, path } }: { readonly li
 const KINDS: Readonly<Record<string, string>> = {
   visit: 'Visit',
   activation: 'Activation',
-  handoff: 'Copied command',
+  handoff: 'Token of a command',
   install: 'Install',
   delivery: 'Delivery',
   request: 'Request',

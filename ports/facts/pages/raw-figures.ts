@@ -86,7 +86,7 @@ const topCells = (by: By): string =>
  * and each range of IDs one more.
  */
 export const reachedSteps = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
-  columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
+  columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period, 'AND is_copied')} AS is_copied,
       install.started AS started, install.installed AS installed, install.first_run AS first_run, install.converted AS converted`,
   join: `LEFT ANY JOIN (${reachedVisitsSql(period)}) AS install
       ON visit.organization = install.organization AND visit.website = install.website AND visit.visit_id = install.visit_id`,

@@ -81,6 +81,7 @@ CREATE TABLE IF NOT EXISTS handoffs {{onCluster}}
     asked_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
     gpc Bool,
     is_handoff_only Bool,
+    is_copied Bool COMMENT 'False if the page has only asked for the token; a row that says true wins',
     retention_days UInt16,
     log_topic LowCardinality(String),
     log_partition UInt32,
