@@ -9,6 +9,12 @@ import { buildSdk } from '../sdk/build.ts'
 /** Target size of what every visitor loads, with brotli at quality 11. */
 const CORE_BROTLI_BYTES = 3 * 1024
 
+const LOADED_BY = {
+  'browser.js': 'every visitor',
+  'browser/readers': 'websites with GA4 or advertising providers',
+  'browser/extras': 'pages with commands or adapters',
+}
+
 const folder = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-size-'))
 try {
   const { files } = await buildSdk(folder)
@@ -16,7 +22,7 @@ try {
   console.log('| --- | --- | ---: | ---: | ---: |')
   for (const { name, bytes, brotliBytes } of files) {
     const gzipBytes = gzipSync(await readFile(path.join(folder, name)), { level: 9 }).byteLength
-    const who = name === 'browser.js' ? 'every visitor' : 'pages with commands, adapters or a Google ad click'
+    const who = Object.entries(LOADED_BY).find(([part]) => name.startsWith(part))?.[1] ?? 'pages with data-debug'
     console.log(`| ${name} | ${who} | ${bytes} | ${gzipBytes} | ${brotliBytes} |`)
   }
   const core = files.find(({ name }) => name === 'browser.js')

@@ -49,7 +49,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|advertising|areAdTagsReady|attend|compose|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|obey|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|readers|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */
@@ -63,17 +63,14 @@ const HASH_CHARS = 12
 export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): Promise<BuildManifest> {
   const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
-  const part = await bundle('extras-script.ts', shortNames, { DEBUG: 'false' })
-  const partFile = describe('extras', part)
-  const extras = {
-    EXTRAS_PATH: JSON.stringify(partFile.immutableUrl.slice(1)),
-    EXTRAS_INTEGRITY: JSON.stringify(integrityOf(part, 'sha256')),
-  }
-  const core = await bundle('main.ts', shortNames, { ...extras, DEBUG: 'false' })
-  const talking = await bundle('main.ts', shortNames, { ...extras, DEBUG: 'true' })
+  const [extras, extrasFile] = await buildPart('extras', shortNames)
+  const [readers, readersFile] = await buildPart('readers', shortNames)
+  const parts = { EXTRAS: nameInCore(extrasFile, extras), READERS: nameInCore(readersFile, readers) }
+  const core = await bundle('main.ts', shortNames, { ...parts, DEBUG: 'false' })
+  const talking = await bundle('main.ts', shortNames, { ...parts, DEBUG: 'true' })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const files = [coreFile, partFile, talkingFile]
+  const files = [coreFile, extrasFile, readersFile, talkingFile]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -82,12 +79,23 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  await writeBuilt(outputFolder, partFile.name, part)
+  await writeBuilt(outputFolder, extrasFile.name, extras)
+  await writeBuilt(outputFolder, readersFile.name, readers)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
   await removeOthers(outputFolder, manifest)
   return manifest
+}
+
+async function buildPart(name: string, shortNames: MangleCache): Promise<readonly [Uint8Array, BuiltFile]> {
+  const contents = await bundle(`${name}-script.ts`, shortNames, { DEBUG: 'false' })
+  return [contents, describe(name, contents)]
+}
+
+/** Address and digest of a part, as the core has them. */
+function nameInCore({ immutableUrl }: BuiltFile, contents: Uint8Array): string {
+  return JSON.stringify([immutableUrl.slice(1), integrityOf(contents, 'sha256')])
 }
 
 async function bundle(entry: string, mangleCache: MangleCache, define: Record<string, string>): Promise<Uint8Array> {
@@ -149,7 +157,7 @@ function describe(name: string, contents: Uint8Array): BuiltFile {
   }
 }
 
-/** The core uses the shorter digest for the extras, because every visitor loads it. */
+/** The core uses the shorter digest for the parts, because every visitor loads it. */
 function integrityOf(contents: Uint8Array, algorithm: 'sha256' | 'sha384'): string {
   return `${algorithm}-${createHash(algorithm).update(contents).digest('base64')}`
 }

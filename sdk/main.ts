@@ -4,6 +4,7 @@ import { boot } from './core/boot.ts'
 import { scriptAt } from './core/load-script.ts'
 import { nativeDocument } from './core/native.ts'
 import { safely } from './core/page.ts'
+import { explainMissingProject } from './core/debug.ts'
 
 safely(() => {
   const { currentScript } = nativeDocument
@@ -12,10 +13,11 @@ safely(() => {
   const { dataset, nonce, integrity } = tag
   const { project, debug } = dataset
   const serviceUrl = new URL('.', tag.src).href
-  // The explaining bundle takes over, unless the page pins the bytes of this one.
+  // The explaining bundle takes over, unless the page pins the bytes of this one. It also says that there is no project: tag managers
+  // leave nothing of a script element but its address.
   const isReplaced =
     !DEBUG &&
-    debug !== undefined &&
+    (debug !== undefined || !project) &&
     !integrity &&
     safely(() => {
       const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
@@ -25,7 +27,5 @@ safely(() => {
     })
   if (isReplaced) return
   if (project) boot({ serviceUrl, nonce, project, tagAttributes: dataset })
-  // Tag managers leave nothing of a script element but its address.
-  // eslint-disable-next-line no-console -- without it nothing would say why nothing arrives
-  else console.warn('[whence] no data-project: give the script tag the ID of your website')
+  else if (DEBUG) explainMissingProject()
 })

@@ -2,8 +2,10 @@
 
 import * as debug from './debug.ts'
 import type { Page, PageOptions, Scope } from './types.ts'
-import { globalOf, native } from './native.ts'
-import { commandsOf, extrasOf, resume, safely } from './page.ts'
+import { globalOf } from './native.ts'
+import { onPageChange } from './page-change.ts'
+import { safely } from './page.ts'
+import { areExtrasLoading, resume } from './parts.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
 import type { Whence, WhenceCallback } from '../whence.d.ts'
@@ -41,26 +43,26 @@ export function boot(options: PageOptions): Whence {
   }
   if (DEBUG) safely(() => debug.explainPage(page, consent))
   const whence = (window.whence = page.scopeOf().whence)
-  // Something may have become possible: the document is parsed, its route has changed, or the pointer is near a command.
+  // Something may have become possible: its route has changed, or it shows a command now.
   safely(() => {
-    addEventListener('DOMContentLoaded', () => resume(page))
-    // Commands that the page adds later are noticed when the pointer comes near one.
-    addEventListener('pointerover', ({ target }) =>
-      safely(() => {
-        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-        if (native(target as Element).closest?.(commandsOf(page))) void extrasOf(page)
-      }),
-    )
+    let { pathname } = location
     // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
     const navigation = spa !== undefined && (globalOf('navigation') as EventTarget | undefined)
     if (navigation) {
       navigation.addEventListener('currententrychange', () => {
+        // Routers also replace an entry by itself, and fragments change.
+        if (pathname === (pathname = location.pathname)) return
         page.registeredId = undefined
         for (const scope of page.scopes.values()) scope.isDue = page.isAutomatic
         resume(page)
       })
     }
+    onPageChange(() => {
+      resume(page)
+      // The extras watch the page themselves.
+      return areExtrasLoading()
+    })
   })
   earlier?.forEach?.((callback) => whence.push(callback))
   return whence

@@ -25,6 +25,10 @@ function speak(level: 'info' | 'warn', sentence: string): void {
   }
 }
 
+export function explainMissingProject(): void {
+  warn('no data-project: give the script tag the ID of your website')
+}
+
 export function explainPage(page: Page, consent: string): void {
   if (!isSecureContext) warn('The page is not secure, so nothing is counted: serve it over https.')
   if (consent === 'required') say('Waiting for consent: call whence.grant() when the visitor agrees.')

@@ -1,35 +1,44 @@
-/** Loads the extras as a script of the service, checked against the digest that the build filled in. */
+/** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
-import type { Extras } from './types.ts'
-import type { Page } from './types.ts'
+import type { Extras, LoadPart, Readers } from './types.ts'
 import { globalOf, nativeDocument } from './native.ts'
 
-/** Address of the extras below the base, and their digest: the build fills them in. */
-declare const EXTRAS_PATH: string
-declare const EXTRAS_INTEGRITY: string
+/** Addresses of the parts below the base, and their digests: the build fills them in. */
+declare const EXTRAS: readonly [path: string, integrity: string]
+declare const READERS: readonly [path: string, integrity: string]
 
-/** The script element through which core and extras meet, so that the page keeps one global name. */
-export interface ExtrasScript extends HTMLScriptElement {
-  whence?: (extras: Extras) => void
+/** The script element through which the core and a part meet, so that the page keeps one global name. */
+export interface PartScript<T> extends HTMLScriptElement {
+  whence?: (part: T) => void
 }
 
-/** Passes the extras to `take` once they are loaded. Rejects if they cannot be fetched. */
-export async function loadExtras({ serviceUrl, nonce }: Page, take: (extras: Extras) => void): Promise<void> {
-  const url = serviceUrl + EXTRAS_PATH
-  // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
-  // cache.
-  await fetch(url)
-  const script: ExtrasScript = scriptAt(url, nonce)
-  script.whence = take
-  // The empty string means anonymous; without it the browser would not check the digest.
-  script.crossOrigin = ''
-  script.integrity = EXTRAS_INTEGRITY
-  nativeDocument.head.append(script)
-}
+const partAt =
+  <T>(path: string, integrity: string): LoadPart<T> =>
+  async ({ serviceUrl, nonce }, take) => {
+    const url = serviceUrl + path
+    // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
+    // cache.
+    await fetch(url)
+    const script: PartScript<T> = scriptAt(url, nonce)
+    script.whence = take
+    // The empty string means anonymous; without it the browser would not check the digest.
+    script.crossOrigin = ''
+    script.integrity = integrity
+    nativeDocument.head.append(script)
+  }
 
+export const loadExtras = partAt<Extras>(...EXTRAS)
+export const loadReaders = partAt<Readers>(...READERS)
+
+interface ScriptPolicy {
+  createScriptURL(url: string): string
+}
 interface TrustedTypes {
-  createPolicy(name: string, rules: object): { createScriptURL(url: string): string }
+  createPolicy(name: string, rules: object): ScriptPolicy
 }
+
+/** Pages allow a policy's name once. */
+let policy: ScriptPolicy | undefined
 
 /**
  * A script element that is not in a document yet. Pages that enforce Trusted Types must allow the policy `whence`, or
@@ -40,7 +49,7 @@ export function scriptAt(url: string, nonce: string): HTMLScriptElement {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const trustedTypes = globalOf('trustedTypes') as TrustedTypes | undefined
   script.nonce = nonce
-  script.src =
-    trustedTypes?.createPolicy('whence', { createScriptURL: (text: string) => text }).createScriptURL(url) ?? url
+  policy ??= trustedTypes?.createPolicy('whence', { createScriptURL: (text: string) => text })
+  script.src = policy?.createScriptURL(url) ?? url
   return script
 }

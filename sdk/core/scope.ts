@@ -7,7 +7,8 @@ import * as debug from './debug.ts'
 import { markerName, openStorage, readKeptReceipt, removeMarkers, writeMarker } from './marker.ts'
 import { nativeDocument } from './native.ts'
 import { request } from './net.ts'
-import { askExtras, reportProblem, resume, safely } from './page.ts'
+import { reportProblem, safely } from './page.ts'
+import { askExtras, loadedExtras, resume } from './parts.ts'
 import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
@@ -19,19 +20,24 @@ interface IssuedMarker {
 export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
 
-  const visit = async () => {
+  /** Reads at once what the page shows now: by the turn of its visit it may show another route. */
+  const begin = async () => {
     // A prerendered page counts once it is shown, and never if it is not.
     if ((nativeDocument as Document & { prerendering?: boolean }).prerendering) {
       await new Promise((resolve) => nativeDocument.addEventListener('prerenderingchange', resolve))
     }
     const [root, body] = await Promise.all([openStorage(), beginVisit(page, project)])
     if (DEBUG) debug.checkStorage(root)
-    if (!root) return
-    const name = markerName(project, body.url_id)
     let sent: Promise<ServiceAnswer> | undefined
-    const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, leaving))
+    const send = (leaving?: Event): unknown => root && (sent ??= scope.send('v1/visits', body, leaving))
     // Counts a visitor who leaves with what is known by then. Once the visit is sent this does nothing.
     addEventListener('pagehide', send)
+    return { root, body, send }
+  }
+
+  const visit = async ({ root, body, send }: Awaited<ReturnType<typeof begin>>) => {
+    if (!root) return
+    const name = markerName(project, body.url_id)
     body.previous_receipt = await readKeptReceipt(root, name)
     await completeVisit(page, scope, body)
     // Throws if the answer is no marker: the visit is abandoned.
@@ -59,7 +65,9 @@ export function createScope(page: Page, project: string): Scope {
       scope.isDue = !page.isAllowed
       if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
-        scope.running = scope.running.then(visit).catch(reportProblem)
+        scope.running = Promise.all([begin(), scope.running])
+          .then(([begun]) => visit(begun))
+          .catch(reportProblem)
       }
       // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
       return scope.running as Promise<void>
@@ -97,9 +105,9 @@ function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence 
       page.isAllowed = false
       for (const each of page.scopes.values()) each.forget()
     },
-    handoff: async () => (await askExtras(page, (extras) => extras?.handoff(scopeOf()))) ?? null,
-    command: async (text) => (await askExtras(page, (extras) => extras?.command(scopeOf(), text))) ?? text,
-    fill: (text) => safely(() => page.extras?.fill(scopeOf(), text)) ?? text,
+    handoff: async () => (await askExtras(page, (extras) => extras.handoff(scopeOf()))) ?? null,
+    command: async (text) => (await askExtras(page, (extras) => extras.command(scopeOf(), text))) ?? text,
+    fill: (text) => safely(() => loadedExtras()?.fill(scopeOf(), text)) ?? text,
     adapter: (name, read) => void scopeOf().adapters.set(name, read),
     scope: (name) => safely(() => page.scopeOf(name).whence) ?? whence,
     // What the callback throws is the page's own: the browser reports it, but it does not stop the caller.

@@ -1,11 +1,14 @@
 /** Decides where the visitor came from: a new landing, or the one remembered from an earlier page of the same tab. */
 
-import { firstGroup } from './cookies.ts'
 import type { Landing } from './landing.ts'
 import { CLICK_ID_CHARS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
-import { CLICK_PARAMETER } from './identities.ts'
 
+/** Parameters that advertising networks put on a link: identifiers of one click, and what Google adds to them. */
+const CLICK_PARAMETER = /^(\w+clid|[gw]braid|gad_\w+)$/
 const UTM_PARAMETER = /^utm_(source|medium|campaign|term|content|id)$/
+
+/** The pattern's first group; undefined if it does not match. */
+export const firstGroup = (pattern: RegExp, text = ''): string | undefined => pattern.exec(text)?.[1]
 
 /** The page as the browser shows it. `url` and `referrer` are complete; only parts of them leave this file. */
 export interface PageView {

@@ -4,13 +4,18 @@
  */
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
-import type { ReadCookie } from './cookies.ts'
-import type { BrowserConfig } from './identities.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
 export type ServiceAnswer = Readonly<Record<string, unknown>>
+
+/** The answer of `browser-config`. */
+export interface BrowserConfig {
+  readonly measurementIds: readonly string[]
+  /** Emptied under Global Privacy Control. */
+  providers: readonly string[]
+}
 
 /** What a page sends, as far as other parts than `visit.ts` know of it. */
 export interface VisitBody {
@@ -72,10 +77,24 @@ export interface Page extends PageOptions {
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
-  /** Set once the extras are loaded. */
-  extras?: Extras
-  loading?: Promise<Extras | null>
 }
+
+/** A part of the SDK that only some pages load. */
+export interface Part<T> {
+  readonly load: LoadPart<T>
+  /** Set once it is loaded. */
+  loaded?: T
+  /** Resolves once it is loaded, or is not waited for any longer. */
+  loading?: Promise<void>
+}
+
+export interface LoadedPart {
+  /** Serves the page from now on. */
+  readonly attend?: (page: Page) => void
+}
+
+/** Passes the part to `take` once it is loaded. Rejects if it cannot be fetched. */
+export type LoadPart<T> = (page: Page, take: (part: T) => void) => Promise<void>
 
 /** One website on this page. The extras work through it, too. */
 export interface Scope {
@@ -108,7 +127,7 @@ export interface Scope {
 }
 
 /** What the core calls once the extras are loaded. */
-export interface Extras {
+export interface Extras extends LoadedPart {
   /** Null if the service gives no token. Never rejects. */
   readonly handoff: (scope: Scope) => Promise<Handoff | null>
   /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
@@ -119,14 +138,20 @@ export interface Extras {
   readonly addCustom: (body: VisitBody, adapters: Scope['adapters']) => Promise<void>
   /** Leaves out what the service's limit has no room for. */
   readonly fit: (body: VisitBody) => Promise<void>
-  /** True once the tags of advertising providers, too, have written the cookies that a visit should carry. */
-  readonly areAdTagsReady: (config: BrowserConfig, cookie: ReadCookie) => boolean
-  /** The identifiers at the website's advertising providers, by provider. */
-  readonly advertising: (
-    config: BrowserConfig,
-    cookie: ReadCookie,
-    landing: Landing,
-  ) => Readonly<Record<string, object>>
-  /** Serves the page's marked commands and copy buttons from now on. */
+  /** Serves the page's marked commands and copy buttons. */
   readonly attend: (page: Page) => void
+}
+
+/** What the core calls on websites with providers: they recognise a visitor by identifiers. */
+export interface Readers extends LoadedPart {
+  /** Adds the identifiers at the website's providers as soon as they are there, and resolves once a visit need not wait for more. */
+  readonly addIdentities: (body: VisitBody, asked: AskedIdentities) => Promise<void>
+}
+
+export interface AskedIdentities {
+  readonly config: BrowserConfig
+  readonly landing: Landing
+  readonly page: Pick<Page, 'tagAttributes'>
+  /** Its visit stops waiting for tags once a token is requested. */
+  readonly scope: Pick<Scope, 'isUrgent'>
 }

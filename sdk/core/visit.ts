@@ -1,21 +1,13 @@
 /** Builds the body of a visit from the page, its cookies and the tab's memory. */
 
-import type { VisitBody, Page, Scope } from './types.ts'
-import { cookieReader } from './cookies.ts'
-import type { BrowserConfig } from './identities.ts'
-import { isGa4Ready, readIdentities } from './identities.ts'
+import type { BrowserConfig, VisitBody, Page, Scope } from './types.ts'
 import { nativeDocument } from './native.ts'
-import { askExtras, extrasOf, hasGpc, reportProblem } from './page.ts'
+import { hasGpc } from './page.ts'
+import { askExtras, askReaders } from './parts.ts'
 import { BODY_BYTES } from './limits.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 import { landingOf, originAndPath } from './source.ts'
-
-/** How long, and how often, a visit waits for the cookies of tags that load beside the SDK. */
-const TAGS_WAIT_MS = 200
-const TAGS_TRIES = 10
-
-const cookies = () => cookieReader(nativeDocument.cookie)
 
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
 export const viewPage = (): PageView => ({ url: location.href, referrer: nativeDocument.referrer, nowMs: Date.now() })
@@ -39,24 +31,15 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   const landing = rememberLanding(page, project)
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const config = (await scope.send(`v1/projects/${project}/browser-config`)) as unknown as BrowserConfig
+  body.identities = {}
   if (body.gpc) config.providers = []
-  config.cookiePrefix = page.tagAttributes.ga4CookiePrefix
-  const identify = () => {
-    const read = [config, cookies(), landing] as const
-    body.identities = { ...readIdentities(...read), ...page.extras?.advertising(...read) }
-  }
-  // Throws if the answer is no configuration.
-  identify()
-  const needsExtras = !body.gpc && (adapters.size || config.providers.some((provider) => provider !== 'ga4'))
-  if (needsExtras) extrasOf(page).then(identify).catch(reportProblem)
-  // For the tags' cookies: two seconds at most, and no longer than until a token is requested.
-  const areTagsReady = () =>
-    isGa4Ready(config, cookies()) && (!needsExtras || page.extras?.areAdTagsReady(config, cookies()))
-  for (let tries = TAGS_TRIES; tries && !scope.isUrgent && !areTagsReady(); tries--)
-    await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
-  identify()
-  if (needsExtras) await askExtras(page, (extras) => extras?.addCustom(body, adapters))
-  if (new Blob([JSON.stringify(body)]).size > BODY_BYTES) await askExtras(page, (extras) => extras?.fit(body))
+  await Promise.all([
+    // Throws if the answer is no configuration.
+    (config.measurementIds.length || config.providers.some((provider) => provider !== 'ga4')) &&
+      askReaders(page, (readers) => readers.addIdentities(body, { config, landing, page, scope })),
+    !body.gpc && adapters.size && askExtras(page, (extras) => extras.addCustom(body, adapters)),
+  ])
+  if (new Blob([JSON.stringify(body)]).size > BODY_BYTES) await askExtras(page, (extras) => extras.fit(body))
 }
 
 /** The page's default ID: the beginning of the digest of origin and path. */

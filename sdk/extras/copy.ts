@@ -4,6 +4,7 @@ import type { FillOptions } from './fill.ts'
 import { withoutPlaceholder } from './fill.ts'
 import { fillOptionsOf } from './fill-options.ts'
 import { globalOf, native, nativeDocument } from '../core/native.ts'
+import { onPageChange } from '../core/page-change.ts'
 import { safely } from '../core/page.ts'
 import type { Page, Scope } from '../core/types.ts'
 import { siteOf } from '../core/source.ts'
@@ -58,8 +59,11 @@ export function attend(page: Page, tokens: HandoffTokens): void {
       }
     }),
   )
+  let watched = new WeakSet<Element>()
   const watch = () => {
     for (const element of nativeDocument.querySelectorAll(commandElements(page))) {
+      if (watched.has(element)) continue
+      watched.add(element)
       // An element that is observed anew is reported anew.
       inView.unobserve(element)
       inView.observe(element)
@@ -69,7 +73,14 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   // Another route is another visit, with a token of its own.
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const navigation = globalOf('navigation') as EventTarget | undefined
-  navigation?.addEventListener('currententrychange', () => safely(watch))
+  navigation?.addEventListener('currententrychange', () =>
+    safely(() => {
+      watched = new WeakSet()
+      watch()
+    }),
+  )
+  // Commands that come later, of a route or of a component that was slow.
+  onPageChange(() => safely(watch))
 }
 
 /**

@@ -4,7 +4,6 @@ import { readAdapters } from './adapters.ts'
 import { attend } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
 import { fitBody } from './fit-body.ts'
-import { advertisingIdentities, areAdTagsReady } from './identities.ts'
 import { safely } from '../core/page.ts'
 import type { Extras } from '../core/types.ts'
 
@@ -16,8 +15,6 @@ export const extras: Extras = {
     body.identities = { ...body.identities, custom }
   },
   fit: async (body) => fitBody(body),
-  areAdTagsReady,
-  advertising: advertisingIdentities,
   attend: (page) => {
     handoffs.obey(page)
     safely(() => attend(page, handoffs))

@@ -1,9 +1,6 @@
-/** Loads the extras as a chunk of the page's own bundle: the counterpart of `load-script.ts`. */
+/** Loads the other parts as chunks of the page's own bundle: the counterpart of `load-script.ts`. */
 
-import type { Extras, Page } from '../core/types.ts'
+import type { Extras, LoadPart, Readers } from '../core/types.ts'
 
-/** Passes the extras to `take` once they are loaded. Rejects if they cannot be fetched. */
-export async function loadExtras(_: Page, take: (extras: Extras) => void): Promise<void> {
-  const { extras } = await import('../extras/extras.ts')
-  take(extras)
-}
+export const loadExtras: LoadPart<Extras> = async (_, take) => take((await import('../extras/extras.ts')).extras)
+export const loadReaders: LoadPart<Readers> = async (_, take) => take((await import('../readers/readers.ts')).readers)

@@ -54,7 +54,7 @@ describe('a made-up provider', function () {
       INDEX,
       'delivery/providers/nightjar.ts',
       'stand-ins/nightjar.ts',
-      'sdk/extras/identities.ts',
+      'sdk/readers/identities.ts',
       'test/delivery/nightjar.test.ts',
     ])
   })
@@ -72,7 +72,7 @@ describe('a made-up provider', function () {
   })
 
   it('is then complete: types, its test, settings, definitions and the chart', async () => {
-    await apply([...MISSING, 'sdk/extras/identities.ts', 'test/delivery/nightjar.test.ts'])
+    await apply([...MISSING, 'sdk/readers/identities.ts', 'test/delivery/nightjar.test.ts'])
     expect(await errors('.')).to.equal('')
     expect(await errors('sdk')).to.equal('')
     const mocha = [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '60000']

@@ -458,7 +458,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: "GA4's cookies are those with the website's prefix",
-    file: 'sdk/core/identities.ts',
+    file: 'sdk/readers/identities.ts',
     old: 'cookie(`${cookiePrefix}_ga`)',
     new: "cookie('_ga')",
     suites: ['test/sdk/identities.test.ts'],

@@ -942,7 +942,17 @@ describe('sdk in Chromium', function () {
       await service.waitFor('/activate')
       expect(await run('whence.handoff()')).to.equal(null)
       expect(await run(`whence.command('${COMMAND}')`)).to.equal(COMMAND)
-      expect((await visits())[0]?.body.identities).to.deep.equal({ google_ads: { gclid: '1' } })
+      expect((await visits())[0]?.body.identities.google_ads).to.include({ gclid: '1' })
+    })
+
+    it('the readers that do not come leave out the identifiers alone', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads'] }
+      service.misbehave.set(manifest.files[2]?.url ?? '', 'hang')
+      await page.goto(`${site.add(script() + INSTALL)}?gclid=1&utm_source=s`)
+      await service.waitFor('/activate')
+      const [visit] = await visits()
+      expect(visit?.body).to.deep.include({ identities: {}, gpc: false })
+      expect(visit?.body.source.utm).to.deep.equal({ source: 's' })
     })
   })
 
@@ -1140,17 +1150,18 @@ describe('sdk in Chromium', function () {
       })
     }
 
-    it('never throws into a page that blocks its cookies while the extras are on their way', async () => {
+    it('never throws into a page that blocks its cookies while the readers are on their way, and counts it', async () => {
       service.config = { measurementIds: [], providers: ['ga4', 'meta'] }
-      service.misbehave.set(manifest.files[1]?.url ?? '', { delayMs: 300 })
+      service.misbehave.set(manifest.files[2]?.url ?? '', { delayMs: 300 })
       await page.goto(site.add(script()))
       await service.waitFor('/browser-config')
-      await service.waitFor(manifest.files[1]?.url ?? '')
+      await service.waitFor(manifest.files[2]?.url ?? '')
       await run(
         `Object.defineProperty(Document.prototype, 'cookie', { get() { window.wasRead = true; throw new Error('no') } })`,
       )
       await page.waitForFunction('window.wasRead')
-      expect(await run('whence.handoff()')).to.equal(null)
+      await service.waitFor('/activate')
+      expect((await visits())[0]?.body.identities).to.deep.equal({})
     })
 
     it('removes the markers although the storage of the tab is blocked', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { cookieReader } from '../../sdk/core/cookies.ts'
+import { cookieReader } from '../../sdk/readers/cookies.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
 describe('sdk/cookies', () => {

@@ -1,9 +1,8 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
-import { cookieReader } from '../../sdk/core/cookies.ts'
-import { isGa4Ready, readIdentities } from '../../sdk/core/identities.ts'
 import type { Landing } from '../../sdk/core/landing.ts'
-import { advertisingIdentities, areAdTagsReady } from '../../sdk/extras/identities.ts'
+import { cookieReader } from '../../sdk/readers/cookies.ts'
+import { areTagsReady, identitiesIn, type IdentitySources } from '../../sdk/readers/identities.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
 const LANDED_AT = 1_790_000_000_000
@@ -17,9 +16,13 @@ const landing = (clicks: Record<string, string> = {}): Landing => ({
 })
 
 /** What travels: undefined fields vanish as they do on the wire. */
-function read(cookies: string, from = landing(), config = { measurementIds: ['G-ABC123'], providers: ALL }): any {
-  const sources = [config, cookieReader(cookies), from] as const
-  return JSON.parse(JSON.stringify({ ...readIdentities(...sources), ...advertisingIdentities(...sources) }))
+function read(cookies: string, from = landing(), config: Partial<IdentitySources> = {}): any {
+  return JSON.parse(JSON.stringify(identitiesIn(sourcesOf(cookies, { landing: from, ...config }))))
+}
+
+function sourcesOf(cookies: string, more: Partial<IdentitySources> = {}): IdentitySources {
+  const config = { measurementIds: ['G-ABC123'], providers: ALL, cookiePrefix: '' }
+  return { ...config, landing: landing(), cookie: cookieReader(cookies), ...more }
 }
 
 describe('sdk/identities', () => {
@@ -75,8 +78,8 @@ describe('sdk/identities', () => {
         const { ga4 } = read(`_ga=GA1.1.1.2; _ga_A1=GS1.1.8.1; ${own}`, landing(), config)
         expect(ga4).to.deep.equal({ 'G-A1': { client_id: '5.6', session_id: '77' } })
         expect(read('_ga=GA1.1.1.2', landing(), config)).not.to.have.property('ga4')
-        expect(isGa4Ready(config, cookieReader('_ga_A1=GS1.1.8.1'))).to.equal(false)
-        expect(isGa4Ready(config, cookieReader(own))).to.equal(true)
+        expect(areTagsReady(sourcesOf('_ga_A1=GS1.1.8.1', config))).to.equal(false)
+        expect(areTagsReady(sourcesOf(own, config))).to.equal(true)
       }
     })
 
@@ -157,7 +160,7 @@ describe('sdk/identities', () => {
 
   it('waits for the cookies of the tags that the website uses, and for no others', () => {
     const ready = (cookies: string, measurementIds: string[], providers: string[]) =>
-      [isGa4Ready, areAdTagsReady].every((isReady) => isReady({ measurementIds, providers }, cookieReader(cookies)))
+      areTagsReady(sourcesOf(cookies, { measurementIds, providers }))
     expect(ready('', [], ['ga4', 'google_ads', 'x'])).to.equal(true)
     expect(ready('_ga_A=1', ['G-A', 'G-B'], [])).to.equal(false)
     expect(ready('_ga_A=1; _ga_B=1', ['G-A', 'G-B'], [])).to.equal(true)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
-import { sessionAttributes } from '../../sdk/extras/session-attributes.ts'
+import { sessionAttributes } from '../../sdk/readers/session-attributes.ts'
 import { landingOf } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000

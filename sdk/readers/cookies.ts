@@ -1,9 +1,6 @@
 /** Reads the page's cookie string. */
 
-import { COOKIE_CHARS } from './limits.ts'
-
-/** The pattern's first group; undefined if it does not match. */
-export const firstGroup = (pattern: RegExp, text = ''): string | undefined => pattern.exec(text)?.[1]
+import { COOKIE_CHARS } from '../core/limits.ts'
 
 /** Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. */
 export type ReadCookie = (name: string) => string | undefined
