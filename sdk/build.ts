@@ -63,14 +63,14 @@ const HASH_CHARS = 12
 export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): Promise<BuildManifest> {
   const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
-  const [extras, extrasFile] = await buildPart('extras', shortNames)
-  const [readers, readersFile] = await buildPart('readers', shortNames)
-  const parts = { EXTRAS: nameInCore(extrasFile, extras), READERS: nameInCore(readersFile, readers) }
+  const extras = await buildPart('extras', shortNames)
+  const readers = await buildPart('readers', shortNames)
+  const parts = { EXTRAS: extras.nameInCore, READERS: readers.nameInCore }
   const core = await bundle('main.ts', shortNames, { ...parts, DEBUG: 'false' })
   const talking = await bundle('main.ts', shortNames, { ...parts, DEBUG: 'true' })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const files = [coreFile, extrasFile, readersFile, talkingFile]
+  const files = [coreFile, extras.file, readers.file, talkingFile]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -79,8 +79,7 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  await writeBuilt(outputFolder, extrasFile.name, extras)
-  await writeBuilt(outputFolder, readersFile.name, readers)
+  for (const { file, contents } of [extras, readers]) await writeBuilt(outputFolder, file.name, contents)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
@@ -88,14 +87,17 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
   return manifest
 }
 
-async function buildPart(name: string, shortNames: MangleCache): Promise<readonly [Uint8Array, BuiltFile]> {
-  const contents = await bundle(`${name}-script.ts`, shortNames, { DEBUG: 'false' })
-  return [contents, describe(name, contents)]
+interface BuiltPart {
+  readonly file: BuiltFile
+  readonly contents: Uint8Array
+  /** JSON of its address and digest. */
+  readonly nameInCore: string
 }
 
-/** Address and digest of a part, as the core has them. */
-function nameInCore({ immutableUrl }: BuiltFile, contents: Uint8Array): string {
-  return JSON.stringify([immutableUrl.slice(1), integrityOf(contents, 'sha256')])
+async function buildPart(name: string, shortNames: MangleCache): Promise<BuiltPart> {
+  const contents = await bundle(`${name}-script.ts`, shortNames, { DEBUG: 'false' })
+  const file = describe(name, contents)
+  return { file, contents, nameInCore: JSON.stringify([file.immutableUrl.slice(1), integrityOf(contents, 'sha256')]) }
 }
 
 async function bundle(entry: string, mangleCache: MangleCache, define: Record<string, string>): Promise<Uint8Array> {
