@@ -49,7 +49,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|readers|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|readers|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */

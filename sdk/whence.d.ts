@@ -50,6 +50,16 @@ export interface Whence {
    */
   fill(text: string): string
   /**
+   * Says that the visitor has copied an install command by the page's own code. Commands and copy buttons that are marked
+   * say so themselves. Counts once for a page view.
+   */
+  copied(): void
+  /**
+   * Requests the token in advance if the page is counted, as a marked command does when it comes into view. Unlike
+   * `handoff` it never adds a visit.
+   */
+  prepare(): void
+  /**
    * Registers a custom adapter: a visit carries its fields under `identities.custom.<name>`. Register it before the
    * visit is sent, that is in a `push` callback. At most 10; what exceeds a limit is left out. Not called under Global
    * Privacy Control.

@@ -16,7 +16,7 @@ interface FunnelStep {
 export const STEPS: readonly FunnelStep[] = [
   { id: 'visits', title: 'Visited', means: 'A page with the script was opened' },
   { id: 'activated', title: 'Marked', means: 'The browser confirmed that it keeps the marker' },
-  { id: 'copied', title: 'Copied', means: 'The install command was copied, with a token in it' },
+  { id: 'copied', title: 'Copied', means: 'The install command was copied' },
   { id: 'started', title: 'Started', means: 'The installer began on a machine' },
   { id: 'installed', title: 'Installed', means: 'A machine installed the product' },
   { id: 'first_run', title: 'Ran', means: 'What was installed ran for the first time' },

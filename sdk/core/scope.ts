@@ -108,6 +108,8 @@ function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence 
     handoff: async () => (await askExtras(page, (extras) => extras.handoff(scopeOf()))) ?? null,
     command: async (text) => (await askExtras(page, (extras) => extras.command(scopeOf(), text))) ?? text,
     fill: (text) => safely(() => loadedExtras()?.fill(scopeOf(), text)) ?? text,
+    copied: () => void askExtras(page, (extras) => extras.copied(scopeOf())),
+    prepare: () => void askExtras(page, (extras) => extras.prepare(scopeOf())),
     adapter: (name, read) => void scopeOf().adapters.set(name, read),
     scope: (name) => safely(() => page.scopeOf(name).whence) ?? whence,
     // What the callback throws is the page's own: the browser reports it, but it does not stop the caller.

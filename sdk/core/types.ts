@@ -134,6 +134,10 @@ export interface Extras extends LoadedPart {
   readonly fill: (scope: Scope, text: string) => string | undefined
   /** The same, but waits a short time for a token that is being requested. */
   readonly command: (scope: Scope, text: string) => Promise<string | undefined>
+  /** Counts a copied command, once for a page view. */
+  readonly copied: (scope: Scope) => Promise<void>
+  /** Requests a token in advance, if the page is counted. */
+  readonly prepare: (scope: Scope) => Promise<void>
   /** Adds what the website's own adapters read. Not called under Global Privacy Control. */
   readonly addCustom: (body: VisitBody, adapters: Scope['adapters']) => Promise<void>
   /** Leaves out what the service's limit has no room for. */

@@ -19,35 +19,48 @@ const buttonsOf = ({ tagAttributes: { copyButtons = '' } }: Page) => `:is([data-
 /** What the listeners need of the handoffs. */
 interface HandoffTokens {
   readonly handoff: (scope: Scope) => Promise<unknown>
+  readonly prepare: (scope: Scope) => Promise<void>
+  readonly prepareAgain: () => void
+  readonly copied: (scope: Scope) => Promise<void>
   readonly fill: (scope: Scope, text: string, options?: FillOptions) => string | undefined
+}
+
+/** What a copy asks for. */
+interface Copying {
+  /** The command with its token, if it has one. */
+  readonly filled: (element: HTMLElement) => string
+  /** Counts the copy, of a command of nobody in particular too. */
+  readonly tell: (element?: HTMLElement) => void
 }
 
 /** Starts to listen; called once per page. */
 export function attend(page: Page, tokens: HandoffTokens): void {
-  const filled = (element: HTMLElement) => fillElement(page, tokens, element)
+  const copying: Copying = {
+    filled: (element) => fillElement(page, tokens, element),
+    tell: (element) => void tokens.copied(element ? elementScope(page, element) : page.scopeOf()),
+  }
   addEventListener(
     'click',
-    safeListener((event) => copyForButton(page, event, filled)),
+    safeListener((event) => copyForButton(page, event, copying)),
     true,
   )
   // Last in line, so that what the page itself puts on the clipboard is seen and kept.
   addEventListener(
     'copy',
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-    safeListener((event) => refillCopy(page, event as ClipboardEvent, filled)),
+    safeListener((event) => refillCopy(page, event as ClipboardEvent, copying)),
   )
   const onIntent = safeListener(({ target }) => {
     const element = commandNear(page, target)
-    if (element) void ask(elementScope(page, element), false)
+    if (element && page.isAllowed) void tokens.handoff(elementScope(page, element))
   })
   addEventListener('pointerover', onIntent, true)
   addEventListener('focusin', onIntent, true)
 
-  const ask = async (scope: Scope, isAhead: boolean) => {
-    if (isAhead) await scope.running
-    // Before the visitor acts, only if a visit is recorded anyway: otherwise a handoff-only visit would be added.
-    if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
-  }
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
+  const navigation = globalOf('navigation') as EventTarget | undefined
+  navigation?.addEventListener('currententrychange', () => safely(tokens.prepareAgain))
+
   if (!('IntersectionObserver' in window)) return
   const inView = new IntersectionObserver((entries) =>
     safely(() => {
@@ -55,30 +68,18 @@ export function attend(page: Page, tokens: HandoffTokens): void {
         if (!isIntersecting) continue
         inView.unobserve(target)
         // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-        void ask(elementScope(page, target as HTMLElement), true)
+        void tokens.prepare(elementScope(page, target as HTMLElement))
       }
     }),
   )
-  let watched = new WeakSet<Element>()
+  const watched = new WeakSet<Element>()
   const watch = () => {
     for (const element of nativeDocument.querySelectorAll(commandElements(page))) {
-      if (watched.has(element)) continue
+      if (!watched.has(element)) inView.observe(element)
       watched.add(element)
-      // An element that is observed anew is reported anew.
-      inView.unobserve(element)
-      inView.observe(element)
     }
   }
   watch()
-  // Another route is another visit, with a token of its own.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-  const navigation = globalOf('navigation') as EventTarget | undefined
-  navigation?.addEventListener('currententrychange', () =>
-    safely(() => {
-      watched = new WeakSet()
-      watch()
-    }),
-  )
   // Commands that come later, of a route or of a component that was slow.
   onPageChange(() => safely(watch))
 }
@@ -137,12 +138,13 @@ function commandNear(page: Page, target: EventTarget | null): HTMLElement | null
  * The page's own click handler runs first and is left alone; this write follows and replaces what it copied. Without a
  * token that is the plain command again.
  */
-function copyForButton(page: Page, { target }: Event, filled: (element: HTMLElement) => string): void {
+function copyForButton(page: Page, { target }: Event, { filled, tell }: Copying): void {
   const button = target instanceof Element && native(target).closest(buttonsOf(page))
   const element = button && commandNear(page, button)
   // A visitor must have seen what a button copies.
   if (!element || native(element).checkVisibility?.({ opacityProperty: true }) === false) return
   const text = filled(element)
+  tell(element)
   setTimeout(async () => {
     if (!(await writeClipboard(text))) return
     const detail: CopyDetail = { filled: text.includes('wht_') }
@@ -172,21 +174,30 @@ async function writeClipboard(text: string): Promise<boolean | undefined> {
  * Replaces the command by the filled one if the selection contains a whole marked command, or if a text field or
  * another script's copy event contains nothing else.
  */
-function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLElement) => string): void {
+function refillCopy(page: Page, event: ClipboardEvent, copying: Copying): void {
   const { clipboardData, defaultPrevented } = event
   const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
-  if (!clipboardData || !copied || copied.includes('wht_')) return
+  if (!clipboardData || !copied) return
+  // The page's own code has filled it.
+  if (copied.includes('wht_')) return copying.tell()
+  const text = refilled(page, copied, copying)
+  if (text === copied) return
+  clipboardData.setData('text/plain', text)
+  event.preventDefault()
+}
+
+function refilled(page: Page, copied: string, { filled, tell }: Copying): string {
   let text = copied
   for (const element of nativeDocument.querySelectorAll<HTMLElement>(commandElements(page))) {
     const shown = shownText(element)
     // Elsewhere on the page the same words are prose, unless nothing else is copied.
     const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
+    if (!shown || !isMeant || !text.includes(shown)) continue
     // A function, because a command may contain what `replace` treats as a pattern.
-    if (shown && isMeant) text = text.replace(shown, () => filled(element))
+    text = text.replace(shown, () => filled(element))
+    tell(element)
   }
-  if (text === copied) return
-  clipboardData.setData('text/plain', text)
-  event.preventDefault()
+  return text
 }
 
 function selectedText(target: EventTarget | null): string {

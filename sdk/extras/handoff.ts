@@ -58,8 +58,26 @@ export function createHandoffs() {
     await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
     return fill(scope, text)
   }
+  const prepared = new Set<Scope>()
+  /** Before the visitor acts, only if a visit is recorded anyway: otherwise a handoff-only visit would be added. */
+  const prepare = async (scope: Scope): Promise<void> => {
+    prepared.add(scope)
+    await scope.running
+    if (scope.currentReceipt) await handoff(scope)
+  }
+  /** Another route is another visit, with a token of its own. */
+  const prepareAgain = () => prepared.forEach((scope) => void prepare(scope))
+  const told = new Set<string>()
+  /** Tells the service at once if the visit is recorded: the visitor may leave with the command. */
+  const copied = async (scope: Scope): Promise<void> => {
+    if (!scope.currentReceipt) await handoff(scope)
+    const { project, currentReceipt: receipt } = scope
+    if (!receipt || told.has(receipt)) return
+    told.add(receipt)
+    await scope.send('v1/handoffs', { project, receipt, gpc: hasGpc(), copied: true })
+  }
   const obey = (attended: Page) => (page = attended)
-  return { handoff, fill, command, obey }
+  return { handoff, fill, command, prepare, prepareAgain, copied, obey }
 }
 
 /** The token, null if there is none, and the receipt of its visit. */

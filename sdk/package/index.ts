@@ -3,7 +3,7 @@
 import { boot } from '../core/boot.ts'
 import { globalOf } from '../core/native.ts'
 import { safely } from '../core/page.ts'
-import type { Whence } from '../whence.d.ts'
+import type { Whence, WhenceCallback } from '../whence.d.ts'
 
 export type { CopyDetail, CustomFields, Handoff, Whence, WhenceCallback } from '../whence.d.ts'
 
@@ -46,6 +46,8 @@ export const INERT: Whence = {
   handoff: () => Promise.resolve(null),
   command: (text) => Promise.resolve(text),
   fill: (text) => text,
+  copied: () => undefined,
+  prepare: () => undefined,
   adapter: () => undefined,
   scope: () => INERT,
   push: (callback) => void (async () => callback(INERT))(),
@@ -61,6 +63,20 @@ export const started = (): Whence => {
   const whence = safely(() => globalOf('whence')) as Partial<Whence> | false | undefined
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   return whence && typeof whence.scope === 'function' ? (whence as Whence) : INERT
+}
+
+/**
+ * Calls back with the interface of this page, once the SDK has started.
+ *
+ * @internal
+ */
+export function whenStarted(callback: WhenceCallback): void {
+  safely(() => {
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- until the SDK has started, the interface is a queue
+    const queue = (globalOf('whence') || (window.whence = [] as unknown as Whence)) as Pick<Whence, 'push'>
+    // An element of that name has no such method.
+    queue.push(callback)
+  })
 }
 
 /**

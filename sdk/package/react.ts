@@ -4,7 +4,7 @@ import type { FocusEventHandler, MouseEventHandler, PointerEventHandler } from '
 import { useCallback, useEffect, useState } from 'react'
 import type { Whence } from '../whence.d.ts'
 import type { StartOptions } from './index.ts'
-import { INERT, start, started } from './index.ts'
+import { INERT, start, started, whenStarted } from './index.ts'
 
 /**
  * Starts the SDK once the component is on the page, and again only for another website or service. Use it in one place,
@@ -24,7 +24,7 @@ export interface InstallCommand {
   readonly isCopied: boolean
   /** Copies the command, with a token if one is loaded. Resolves to false if the browser does not allow copying. */
   readonly copy: () => Promise<boolean>
-  /** Props for the copy button: requests the token when pointer or focus comes near, and copies on a click. */
+  /** Props for the copy button: requests the token at the latest when pointer or focus comes near, and copies on a click. */
   readonly buttonProps: {
     readonly onClick: MouseEventHandler
     readonly onPointerEnter: PointerEventHandler
@@ -32,9 +32,11 @@ export interface InstallCommand {
   }
 }
 
-/** An install command with a copy button that works with and without the service. */
+/** An install command with a copy button that works with and without the service. Its token is requested once the component is there. */
 export function useInstallCommand(command: string): InstallCommand {
   const [copied, setCopied] = useState<string | null>(null)
+  // In advance: the first tap must copy the token. The SDK may start after this component is there.
+  useEffect(() => whenStarted((whence) => whence.prepare()), [])
   const prepare = useCallback(() => void started().handoff(), [])
   const copy = useCallback(async () => {
     const text = started().fill(command)
@@ -43,6 +45,7 @@ export function useInstallCommand(command: string): InstallCommand {
     } catch {
       return false
     }
+    started().copied()
     setCopied(command)
     return true
   }, [command])

@@ -210,6 +210,27 @@ describe('the package whence-js', function () {
       })
     }
 
+    it('copies a token by the first click on the button of a component, which counts', async () => {
+      await page.route(
+        (url) => url.pathname === '/fake-react.js',
+        (route) => route.fulfill({ contentType: 'text/javascript', body: FAKE_REACT }),
+      )
+      const imports = `<script type="importmap">{"imports":{"react":"/fake-react.js"}}</script>`
+      // Effects of a component run before those of the one around it, which starts the SDK.
+      const calls = `import { useInstallCommand, useWhence } from '/modules/react.js'
+        const { buttonProps } = useInstallCommand('curl -fsSL https://acme.dev/install.sh | sh')
+        useWhence(options)
+        document.querySelector('button').onclick = buttonProps.onClick`
+      await page.goto(site.add(`${imports}<button>Copy</button>${moduleThat(calls)}`))
+      const [asked] = await service.waitFor('/v1/handoffs')
+      expect(asked?.body).to.have.property('receipt')
+      await page.waitForFunction(`whence.fill('x | sh').includes('wht_')`)
+      await page.evaluate('document.querySelector("button").click()')
+      const [, copied] = await service.waitFor('/v1/handoffs', 2)
+      expect(copied?.body).to.deep.equal({ ...asked?.body, copied: true })
+      expect(await page.evaluate('navigator.clipboard.readText()')).to.match(FILLED)
+    })
+
     it('waits for consent, and reaches the service below a path of the page', async () => {
       const wishes = `start({ ...options, service: '/w/', consent: 'required' })`
       await page.route(
