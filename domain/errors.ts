@@ -38,12 +38,12 @@ export const ERRORS = {
   unauthenticated: { status: 401, when: 'Nobody is signed in, or the session has expired.', chosenBy: 'decisions' },
   plan_limit: {
     status: 402,
-    when: 'A creation beyond a count limit of the plan, with `limit`, `used`, `allowed` and `plan`. A resource that was applied gets the condition `Accepted=False` with the reason `PlanLimit` instead.',
+    when: 'A creation beyond a count limit of the plan, with `limit`, `used`, `allowed`, `plan` and a `message` that says which plan would allow it. A resource that was applied gets the condition `Accepted=False` with the reason `PlanLimit` instead.',
     chosenBy: 'contract',
   },
   plan_required: {
     status: 402,
-    when: 'A creation that the plan does not allow, with `limit`, `used`, `allowed` and `plan`. A resource that was applied gets the condition `Accepted=False` with the reason `PlanRequired` instead.',
+    when: 'A creation that the plan does not allow, with `limit`, `used`, `allowed`, `plan` and a `message` that says which plan would allow it. A resource that was applied gets the condition `Accepted=False` with the reason `PlanRequired` instead.',
     chosenBy: 'contract',
   },
   origin_not_allowed: {

@@ -168,7 +168,7 @@ const TUNING = {
 export const PUBLIC_LIMITS = { ...LIMITS_IN_FORCE, ...LIMITS_NOT_BUILT }
 export const LIMITS = { ...PUBLIC_LIMITS, ...TUNING }
 
-interface PlanLimits {
+export interface PlanLimits {
   readonly installPaths: number
   readonly websites: number
   readonly domainsPerWebsite: number

@@ -3,7 +3,7 @@
 import { keysOf } from './typed-keys.ts'
 import { shapeOf, isOneOf, isNumber } from './guards.ts'
 import { refuse, type Refusal } from './errors.ts'
-import { PLAN_LIMITS, SECRET_LIMITS } from './limits.ts'
+import { PLAN_LIMITS, SECRET_LIMITS, type PlanLimits } from './limits.ts'
 import { type Plan, PLANS } from './model.ts'
 
 /** What a plan counts, by the name of its limit, with singular and plural. */
@@ -46,10 +46,34 @@ interface PlanRefusal {
 export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): PlanRefusal | null {
   const allowed = PLAN_LIMITS[plan][count]
   if (wanted <= allowed) return null
-  const [one, many] = PLAN_COUNTS[count]
   const use = { limit: count, used: wanted - 1, allowed, plan }
-  if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}`, use }
-  return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}`, use }
+  return { code: planCode(use), message: planMessage(use), use }
+}
+
+function planCode({ allowed }: PlanUse): PlanRefusal['code'] {
+  return allowed === 0 ? 'plan_required' : 'plan_limit'
+}
+
+/** What the plan allows, and the plan that would allow one more. */
+function planMessage({ limit, used, allowed, plan }: PlanUse): string {
+  const [one, many] = PLAN_COUNTS[limit]
+  const what = allowed === 0 ? `no ${many}` : `${allowed} ${allowed === 1 ? one : many}`
+  return `the plan ${plan} allows ${what}${largerPlan(plan, (limits) => limits[limit] > Math.max(used, allowed))}`
+}
+
+/**
+ * The end of a sentence about a limit: the smallest larger plan that suffices, and who sets it. A plan is bought only where
+ * somebody sells it; on a server of one's own it is a line in a manifest.
+ */
+export function largerPlan(plan: Plan, suffices: (limits: PlanLimits) => boolean): string {
+  const larger = PLANS.slice(PLANS.indexOf(plan) + 1).find((each) => suffices(PLAN_LIMITS[each]))
+  if (larger === undefined) return ', and no plan allows more'
+  return `; ${setPlan(larger)}`
+}
+
+/** Who sets the plan, and where. */
+export function setPlan(plan: Plan): string {
+  return `whoever runs this service can set \`plan: ${plan}\` in the Organization`
 }
 
 /** How many Secrets an organisation with so many destinations, webhooks and log streams may have. */
@@ -67,5 +91,5 @@ export function refuseSecret(
 
 /** The answer to a creation beyond what the plan allows. */
 export function refuseUse(use: PlanUse): Refusal {
-  return refuse(use.allowed === 0 ? 'plan_required' : 'plan_limit', { ...use })
+  return refuse(planCode(use), { ...use, message: planMessage(use) })
 }

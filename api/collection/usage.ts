@@ -2,6 +2,7 @@
 
 import type { Website } from '../../domain/catalog.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { largerPlan } from '../../domain/plan.ts'
 import { monthOf } from '../../domain/collection/rate.ts'
 import type { UsageRequest } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -40,7 +41,8 @@ export async function countTrackedEvent(
   const outcome = await deps.hotState.addUsage(usage)
   const isFirstPast = outcome.isFirstOver || (usage.quota === null && outcome.used === quota + 1)
   const tell = (type: 'quota_near' | 'quota_reached', how: string): void => {
-    const message = `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are ${how}.`
+    const more = largerPlan(organization.plan, ({ trackedEventsPerMonth }) => trackedEventsPerMonth > quota)
+    const message = `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are ${how}${more}.`
     recorder.activity({ organization: organization.id, website: website.id, type, subject: usage.month, message })
   }
   if (isFirstPast) tell('quota_reached', 'used up')

@@ -2,6 +2,7 @@
 
 import { organizationId } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
+import type { Plan } from '../../domain/model.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
 import { answerCreated, type CallTo } from '../http/call.ts'
@@ -19,6 +20,8 @@ export interface SignUpParts {
     /** The namespace of organisations that people made by signing up. */
     readonly namespace: string
     readonly installation: string | null
+    /** Of each new organisation; it is written once. */
+    readonly plan: Plan
   } | null
   readonly memberHash: (text: string) => string
   readonly trail: Trail
@@ -40,7 +43,7 @@ export function signUp(parts: SignUpParts) {
     const { email } = call.session
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
     if (tooMany !== null) return tooMany
-    const { namespace } = open
+    const { namespace, plan } = open
     const sign = trail.sign(call)
     const installation = open.installation === null ? {} : { installation: open.installation }
     const identity: MemberIdentity = { kind: 'person', email }
@@ -48,8 +51,8 @@ export function signUp(parts: SignUpParts) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = organizationId({ namespace, name, tenant: name })
       if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, roster))) continue
-      const plan = { displayName: call.body.displayName, plan: 'Free', tenant: name, ...installation }
-      const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })
+      const wanted = { displayName: call.body.displayName, plan, tenant: name, ...installation }
+      const made = await writer.create({ kind: 'Organization', namespace, name, spec: wanted }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
       const organization = { objectName: name, tenant: name }
       const spec = { ...memberSpec({ organization, identity, role: 'Owner', invitation: null }), ...installation }

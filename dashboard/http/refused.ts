@@ -147,7 +147,10 @@ function reachedLimit(refusal: Refusal): ReachedLimit {
   const limit = limitIn(refusal)
   if (refusal.code === 'rate_limited')
     return { type: 'rate_limit_reached', limit, message: `The rate limit "${limit}" was reached.` }
-  return { type: 'plan_limit_reached', limit, message: `The plan does not allow more of "${limit}".` }
+  const told = refusal.extra?.['message']
+  const message =
+    typeof told === 'string' ? `A creation was refused: ${told}.` : `The plan does not allow more of "${limit}".`
+  return { type: 'plan_limit_reached', limit, message }
 }
 
 /** Name of the limit that was reached, of a rate or of the plan. */

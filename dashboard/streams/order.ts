@@ -2,7 +2,7 @@
 
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
-import { refuseByPlan } from '../../domain/plan.ts'
+import { refuseByPlan, refuseUse } from '../../domain/plan.ts'
 import { commandEntry, streamSubject, testBatchId, type StreamCommand } from '../../domain/streams/commands.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -55,7 +55,7 @@ function orderable(call: CallOfStream, { inventory }: OrderParts): ListedObject 
   if (object === null) return refuse('not_found')
   const { plan } = call.scope.organization
   const use = PLAN_LIMITS[plan].logStreams === 0 ? refuseByPlan(plan, 'logStreams', 1) : null
-  if (use !== null) return refuse(use.code, { ...use.use })
+  if (use !== null) return refuseUse(use.use)
   const wrong = object.conditions.find(({ type, status }) => NEEDED.has(type) && status === 'False')
   return wrong === undefined ? object : refuseField('/stream', `is not in force: ${wrong.reason}`)
 }

@@ -32,6 +32,7 @@ import { compileWebsite, finishedWebsite, registerPages } from './compile-websit
 import type { CompileRules, Compiler, OrganizationDraft, ObjectOwnership } from './compiler.ts'
 import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import { largerPlan } from '../plan.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { compileMembers, type PeopleInForce } from './compile-member.ts'
@@ -189,7 +190,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   const most = PLAN_LIMITS[plan].logRetentionDays
   const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)
   if (logRetentionDays > most) {
-    const message = `${logRetentionDays} is above ${most}, the most that the plan ${plan} allows`
+    const message = `${logRetentionDays} is above ${most}, the most that the plan ${plan} allows${largerPlan(plan, (limits) => limits.logRetentionDays >= logRetentionDays)}`
     compiler.report(resource, 'InvalidField', '/spec/logRetentionDays', message)
     return
   }

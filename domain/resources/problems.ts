@@ -115,7 +115,7 @@ export const PROBLEM_REASONS = {
   PlanLimit: {
     meaning:
       "The organisation's plan has no room for one more; older objects keep their place; among members the oldest Owner comes first. If a website has pages on too many origins, only those pages are left out.",
-    fix: 'Remove an older one, or choose a larger plan.',
+    fix: 'Remove an older one, or set a larger plan in the Organization.',
     isBlocking: false,
   },
   Duplicate: {
@@ -140,7 +140,7 @@ export const PROBLEM_REASONS = {
   },
   PlanRequired: {
     meaning: "The organisation's plan allows none of these.",
-    fix: 'Choose a larger plan.',
+    fix: 'Set a larger plan in the Organization.',
     isBlocking: false,
   },
 } as const satisfies Record<string, ProblemReasonRow>

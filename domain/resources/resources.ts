@@ -119,7 +119,12 @@ const organization: JsonSchema = {
   required: ['plan'],
   properties: {
     displayName,
-    plan: { type: 'string', description: 'Sets limits and the monthly quota of tracked events.', enum: PLANS },
+    plan: {
+      type: 'string',
+      description:
+        'Sets limits and the monthly quota of tracked events. On a service of your own it is yours to choose; organisations that people make by signing up get `--default-plan`.',
+      enum: PLANS,
+    },
     logRetentionDays: {
       type: 'integer',
       description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum if that is less.`,

@@ -88,7 +88,7 @@ export const STEPS: readonly Step[] = [
   {
     id: 'provider_accepted',
     title: 'A provider takes what is delivered',
-    how: 'Add a destination; Validate is the mode to begin with. Your plan must include destinations.',
+    how: 'Add a destination; Validate is the mode to begin with. The plan Free has none: whoever runs this service can set a larger one in the Organization.',
     snippet: { what: 'the destination', text: destinationYaml },
     counted: ['delivery', 'deliveries'],
     proof: { list: 'deliveries' },

@@ -8,7 +8,7 @@ import { DIRECT, originText } from './origin.tsx'
 export function sentenceOfInstall({ install, visits }: InstallDetail): string {
   const { resolution, reason } = install
   if (resolution === 'counted')
-    return 'Only counted: the plan or a paused install path says that nothing is read of it.'
+    return 'Only counted: on the plan Free, which whoever runs this service can change, or while its install path is paused, nothing is read of it.'
   if (resolution === 'pending') {
     return 'Not decided yet: what decides it could not be read when it was reported. It is decided within an hour.'
   }

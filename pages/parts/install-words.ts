@@ -75,7 +75,8 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
   unrecorded: {
     name: 'The visit came over the quota',
     sentence: 'The plan’s tracked events of the month were used up, so the visit was not recorded.',
-    advice: 'Ask an owner to look at the plan: visits are recorded again as soon as there is room.',
+    advice:
+      'Whoever runs this service can set a larger plan in the Organization: visits are recorded again as soon as there is room.',
   },
   other_website: {
     name: 'It belongs to another website',

@@ -42,9 +42,10 @@ function managerSentence(detail: Detail): string {
   return `${object} needs this, and is managed by ${manager}: change that first.`
 }
 
-function planSentence({ plan, limit, used, allowed }: Detail): string {
-  if (typeof allowed !== 'number') return 'Your plan does not include this.'
-  return `The plan ${detailText(plan)} allows ${allowed} ${detailText(limit)}; ${detailText(used)} are in use.`
+/** The message also says what whoever runs the service can do about it. */
+function planSentence({ plan, limit, used, allowed, message }: Detail): string {
+  if (typeof message === 'string') return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
+  return `The plan ${detailText(plan)} allows ${detailText(allowed)} ${detailText(limit)}; ${detailText(used)} are in use.`
 }
 
 /** The compiler's messages begin with the field, for lists; beside the field itself that would be redundant. */

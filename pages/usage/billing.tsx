@@ -1,4 +1,4 @@
-/** Paying for a plan; hidden if this service has no billing. */
+/** Paying for a plan; if this service has no billing, who sets it. */
 
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -12,6 +12,7 @@ import type { OwnOrganization } from '../shell/organization.tsx'
 export function BillingPart({ organization }: { readonly organization: OwnOrganization }): ReactNode {
   const { data: me } = useQuery(meQuery)
   const { data, error } = useQuery({ ...billingQuery(organization.id), enabled: me?.hasBilling === true })
+  if (me?.hasBilling === false) return <NotSold />
   if (data === undefined) return <Problem error={error} />
   if (data.managedBy !== null) return <BillingText text={data.message} />
   if (organization.role !== 'Owner')
@@ -34,6 +35,15 @@ export function BillingPart({ organization }: { readonly organization: OwnOrgani
         A payment opens on the payment provider's page. What you have set up stays, whatever the plan.
       </p>
     </section>
+  )
+}
+
+/** Nobody sells plans here. */
+function NotSold(): ReactNode {
+  return (
+    <p className="also">
+      Whoever runs this service sets the plan: <code translate="no">spec.plan</code> of the Organization.
+    </p>
   )
 }
 

@@ -1,6 +1,7 @@
 /** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
 
 import { isPercentCoded } from '../../domain/host.ts'
+import { PLANS, type Plan } from '../../domain/model.ts'
 import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { parsePath, type SettingParser } from './parse.ts'
 
@@ -69,6 +70,11 @@ const parseSupportMail: SettingParser<string> = (text) => {
 const parseSignUp: SettingParser<'Closed' | 'Open'> = (text) =>
   text === 'Closed' || text === 'Open' ? { ok: true, value: text } : { ok: false, why: 'must be Closed or Open' }
 
+const parseDefaultPlan: SettingParser<Plan> = (text) => {
+  const plan = PLANS.find((each) => each === text)
+  return plan === undefined ? { ok: false, why: `must be one of ${PLANS.join(', ')}` } : { ok: true, value: plan }
+}
+
 const NO_OIDC = 'none: no OpenID Connect'
 const NO_MAIL = 'none: no mail'
 
@@ -91,6 +97,17 @@ export const PEOPLE_SETTINGS = {
     parse: parseSignUp,
     fallback: 'Closed',
     fallbackDoc: '`Closed`',
+  },
+  defaultPlan: {
+    option: '--default-plan',
+    env: 'WHENCE_DEFAULT_PLAN',
+    placeholder: 'PLAN',
+    doc: 'The plan of organisations that people make. It is written once, when one is made.',
+    parse: parseDefaultPlan,
+    // Strangers get what costs little; whoever runs a service of their own need not be limited by it.
+    fallback: ({ text }: { readonly text: (name: string) => string }) =>
+      text('signUp') === 'Open' ? 'Free' : 'Enterprise',
+    fallbackDoc: '`Enterprise`, or `Free` if `--sign-up` is `Open`',
   },
   oidcIssuer: {
     option: '--oidc-issuer',

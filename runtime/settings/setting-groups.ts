@@ -47,6 +47,7 @@ export const TOGETHER = {
 /** How people sign in to the dashboard, and how mail goes out. */
 export const PEOPLE = [
   'signUp',
+  'defaultPlan',
   'oidcIssuer',
   'oidcClientId',
   'oidcClientSecretFile',

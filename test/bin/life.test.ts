@@ -131,11 +131,11 @@ describe('the life of the service', function () {
   })
 
   it('does not start with manifests that are wrong, and says where and why', async () => {
-    await edit('1-organization.yaml', (text) => text.replace('plan: Standard', 'plan: Standrd'))
+    await edit('1-organization.yaml', (text) => text.replace('plan: Enterprise', 'plan: Enterprize'))
     const refused = await begin()
     expect((await refused.ended).status).to.equal(1)
     expect(refused.stderr()).to.match(
-      /1-organization\.yaml, document 1, line \d+: Organization\/acme: spec\.plan: .*Standard/,
+      /1-organization\.yaml, document 1, line \d+: Organization\/acme: spec\.plan: .*Enterprise/,
     )
   })
 

@@ -115,6 +115,7 @@ describe('the audit of the dashboard', () => {
     expect(limit.map(({ subject, actor, organization }) => [subject, actor, organization])).to.deep.equal([
       ['websites', owner, 'acme'],
     ])
+    expect(limit[0]?.message).to.match(/whoever runs this service can set `plan: \w+` in the Organization/u)
     const signIns = all.filter(({ type }) => type === 'sign_in')
     expect(signIns.map(({ actor, organization }) => [actor, organization])).to.deep.include([owner, 'acme'])
     expect(JSON.stringify(all)).to.not.match(/owner@|anna@|192\.0\.2|198\.51/)

@@ -11,6 +11,9 @@ import { createKeyring } from '../../runtime/keyring.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { organizationOf, SECRET, startStage, type Stage, type Told } from './support/stage.ts'
 
+const MORE = 'whoever runs this service can set'
+const FREE = `the plan Free allows 1 member; ${MORE} \`plan: Standard\` in the Organization`
+const FULL = `the plan Standard allows 3 members; ${MORE} \`plan: Enterprise\` in the Organization`
 const ROLES = {
   Owner: 'owner@acme.dev',
   Admin: 'admin@acme.dev',
@@ -313,7 +316,7 @@ describe('members', () => {
     )
     expect(told.filter(({ status }) => status === 201)).to.have.length(2)
     // Whether they were refused before or only when they were written.
-    const full = { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' }
+    const full = { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard', message: FULL }
     const refused = told.filter(({ status }) => status !== 201)
     expect(refused.map(({ body }) => body)).to.deep.equal(Array(4).fill(full))
     expect(await stage.metrics()).to.include('whence_dashboard_limits_total{limit="members"} 4')
@@ -336,7 +339,7 @@ describe('members', () => {
     const told = await again()
     expect([told.status, told.body]).to.deep.equal([
       402,
-      { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' },
+      { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard', message: FULL },
     ])
     await stage.mailSent()
     expect(stage.mails.length, 'no mail').to.equal(mails)
@@ -400,7 +403,7 @@ describe('members', () => {
     expect(await rolesOf(owner)).to.deep.equal({ shrunk: 'Owner' })
     for (const email of ['viewer@shrunk.dev', 'gone@shrunk.dev'])
       expect(await rolesOf(await stage.signIn(email)), email).to.deep.equal({})
-    const outOfForce = { reason: 'PlanLimit', message: 'the plan Free allows 1 member' }
+    const outOfForce = { reason: 'PlanLimit', message: FREE }
     const listed = async () =>
       (await stage.ask('GET', '/api/organizations/shrunk/members', { cookies: owner })).body['members']
     expect(await listed()).to.deep.equal([
@@ -443,7 +446,7 @@ describe('members', () => {
     expect(stage.mails.length, 'no mail').to.equal(mails)
     const wish = { email: 'second@shrunk.dev', organization: 'shrunk' }
     expect(await ownerWish(stage, { ...wish, hash: String })).to.equal(
-      'the person is a member (Owner) that is out of force: the plan Free allows 1 member',
+      `the person is a member (Owner) that is out of force: ${FREE}`,
     )
     expect((await write('DELETE', 'shrunk/members/second', owner)).status).to.equal(204)
   })

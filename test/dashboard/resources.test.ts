@@ -246,13 +246,29 @@ describe('configuration through the dashboard', () => {
     const refused = await make('Website', 'more', { primaryOrigin: 'https://more.example' })
     expect([refused.status, refused.body]).to.deep.equal([
       402,
-      { error: 'plan_limit', limit: 'websites', used: 3, allowed: 3, plan: 'Standard' },
+      {
+        error: 'plan_limit',
+        limit: 'websites',
+        used: 3,
+        allowed: 3,
+        plan: 'Standard',
+        message:
+          'the plan Standard allows 3 websites; whoever runs this service can set `plan: Enterprise` in the Organization',
+      },
     ])
     const webhook = { url: 'https://logs.example/in', secretRef: { name: 'none', key: 'k' } }
     const stream = await make('LogStream', 'logs', { webhook })
     expect([stream.status, stream.body]).to.deep.equal([
       402,
-      { error: 'plan_required', limit: 'logStreams', used: 0, allowed: 0, plan: 'Standard' },
+      {
+        error: 'plan_required',
+        limit: 'logStreams',
+        used: 0,
+        allowed: 0,
+        plan: 'Standard',
+        message:
+          'the plan Standard allows no log streams; whoever runs this service can set `plan: Enterprise` in the Organization',
+      },
     ])
     for (const number of [0, 1, 2, 3, 4, 5]) await drop('Website', `w${number}`)
   })

@@ -39,6 +39,13 @@ describe('signing up', () => {
     expect((await stage.writtenFiles()).join(' ')).to.not.include('anna')
   })
 
+  it('makes organisations on the plan that the operator of the service chose', async () => {
+    stage = await startStage({ manifests: HOST, isOpen: true, defaultPlan: 'Standard' })
+    const { body } = await found(await stage.signIn('anna@one.dev'))
+    const stored = await stage.writer.read({ kind: 'Organization', namespace: 'default', name: String(body['id']) })
+    expect(stored?.spec['plan']).to.equal('Standard')
+  })
+
   it('begins anew after an organisation was removed: nothing of it comes back, and none of its people', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true })
     const anna = await stage.signIn('anna@one.dev')

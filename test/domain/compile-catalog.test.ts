@@ -7,7 +7,7 @@ import { isBlocking, PROBLEM_REASONS } from '../../domain/resources/problems.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
-import { PLANS } from '../../domain/model.ts'
+import { PLANS, type Plan } from '../../domain/model.ts'
 import {
   compile,
   findings,
@@ -15,6 +15,7 @@ import {
   installPath,
   logStream,
   organization,
+  type Manifest,
   resource,
   secret,
   webhook,
@@ -738,9 +739,21 @@ describe('compileCatalog', () => {
       expect(result.problems.some(isBlocking)).to.equal(false)
     })
 
-    it('say what the plan allows', () => {
-      const result = compile(organization('acme', { plan: 'Free' }), website('one'), website('two'))
-      expect(result.problems[0]?.message).to.equal('the plan Free allows 1 website')
+    it('say what the plan allows, and which plan whoever runs the service can set', () => {
+      const messageOf = (plan: Plan, ...objects: readonly Manifest[]): string | undefined =>
+        compile(organization('acme', { plan }), ...objects).problems[0]?.message
+      const paths = (count: number) => Array.from({ length: count }, (_, place) => installPath(`p${place}`))
+      const more = (plan: Plan): string => `; whoever runs this service can set \`plan: ${plan}\` in the Organization`
+      expect(messageOf('Free', website('one'), website('two'))).to.equal(
+        `the plan Free allows 1 website${more('Standard')}`,
+      )
+      expect(messageOf('Free', ...paths(2))).to.equal(`the plan Free allows 1 install path${more('Enterprise')}`)
+      expect(messageOf('Standard', ...paths(2))).to.equal(
+        `the plan Standard allows 1 install path${more('Enterprise')}`,
+      )
+      expect(messageOf('Enterprise', ...paths(11))).to.equal(
+        'the plan Enterprise allows 10 install paths, and no plan allows more',
+      )
     })
   })
 

@@ -68,6 +68,14 @@ describe('compileSettings', () => {
     expect(settings.brand).to.equal('acme')
   })
 
+  it('limits nobody by a plan unless strangers may sign up', () => {
+    const plan = (...argv: readonly string[]) => run(compileSettings('embedded', argv, {})).settings.defaultPlan
+    expect(plan()).to.equal('Enterprise')
+    expect(plan('--sign-up', 'Open')).to.equal('Free')
+    expect(plan('--sign-up', 'Open', '--default-plan', 'Standard')).to.equal('Standard')
+    expect(compileSettings('embedded', ['--default-plan', 'Gold'], {}).kind).to.equal('problems')
+  })
+
   it('accepts an option with an equals sign, and treats an empty variable as absent', () => {
     const { settings } = run(
       compileSettings('embedded', ['--data=/var/lib/whence'], { WHENCE_LISTEN: '', WHENCE_SECRET: '' }),

@@ -219,7 +219,9 @@ function limitsPage(): string {
     '`GET /api/limits` answers the same as JSON; `notBuilt` there names what is marked here as not built yet.',
     '## Plans\n\nPer organisation. Above a count, creation answers `402` `plan_limit`, or `plan_required` if the plan allows none; a ' +
       'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Above the monthly quota, ' +
-      'Free is only counted; paid plans are never cut off.',
+      'Free is only counted; paid plans are never cut off.\n\n' +
+      'Nobody sells plans unless you do ([dashboard.md](dashboard.md#plans-and-paying)): whoever runs the service sets `spec.plan` of an Organization, in its ' +
+      'file or with `kubectl`. Organisations that people make by signing up get `--default-plan`, once.',
     table(['', ...PLANS], plans),
     `Of Secrets that its dashboard made, an organisation has at most ${SECRET_LIMITS.perObject} for each of its destinations, webhooks and log streams and ${SECRET_LIMITS.besides} besides ` +
       '(`402` `plan_limit` with the limit `secrets`). In a cluster those of a day (UTC) are counted.',

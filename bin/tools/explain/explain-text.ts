@@ -5,6 +5,7 @@ import type { InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import { deliveryLines } from './deliveries.ts'
 import type { Explanation } from './explanation.ts'
 import { readJsonColumn } from '../../../common/json-column.ts'
+import { setPlan } from '../../../domain/plan.ts'
 import { printable } from '../../../common/printable.ts'
 import { durationText, preciseTimeText, timeText } from '../../terminal/table.ts'
 
@@ -31,7 +32,7 @@ const POLICY_TEXTS: Readonly<Record<string, string>> = {
 
 const PENDING_TEXT =
   'the data that decides it could not be read when it was reported; it will be decided within an hour'
-const COUNTED_TEXT = 'the plan only counts installs, or the install path is paused, so nothing was read'
+const COUNTED_TEXT = `the plan is Free, or the install path is paused, so nothing was read; ${setPlan('Enterprise')}`
 
 const RESOLUTION_TEXTS: Readonly<Record<string, string>> = { counted: COUNTED_TEXT, pending: PENDING_TEXT }
 

@@ -147,7 +147,7 @@ export async function openDashboard(
   const metrics = createDashboardMetrics(registry, nowMs)
   const roster = { directory, inventory, writer }
   const claimRules = { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim }
-  const signUp = settings.signUp === 'Closed' ? null : ground.signUpPlace
+  const signUp = settings.signUp === 'Closed' ? null : { ...ground.signUpPlace, plan: settings.defaultPlan }
   const api = createDashboard(
     {
       site: { baseUrl, addressHashOf, version: version(), streams },

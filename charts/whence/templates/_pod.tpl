@@ -181,6 +181,9 @@ annotations:
 {{- /* How people sign in, and how mail goes out. */ -}}
 {{- define "whence.peopleEnv" -}}
 - { name: WHENCE_SIGN_UP, value: {{ .Values.signUp }} }
+{{- with .Values.defaultPlan }}
+- { name: WHENCE_DEFAULT_PLAN, value: {{ . }} }
+{{- end }}
 {{- with .Values.mail }}
 {{- if .existingSecret }}
 - name: WHENCE_SMTP_URL

@@ -38,6 +38,7 @@ import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+import type { Plan } from '../../../domain/model.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { openCatalogFolder, type FolderCatalog } from '../../../runtime/catalog/source.ts'
 import { createKeyring } from '../../../runtime/keyring.ts'
@@ -118,6 +119,8 @@ export interface StageOptions {
   readonly supportMail?: string
   /** Strangers may sign up. */
   readonly isOpen?: boolean
+  /** Of organisations that people make; Free if absent. */
+  readonly defaultPlan?: Plan
   /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. `note` is the activity. */
   readonly onStep?: (step: string) => void
   /** By default real time; `advance` moves either. */
@@ -215,7 +218,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         discovery,
         claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
         pins: hotStatePins(hotState),
-        signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
+        signUp: signUpOf(options),
       },
       keys,
       surroundings: {
@@ -323,6 +326,10 @@ export function openReadThread({
     { settings, secrets, connection },
     { facts, websites: directory.websites, onFailure, ...more },
   )
+}
+
+function signUpOf({ isOpen = false, defaultPlan = 'Free' }: StageOptions) {
+  return isOpen ? { namespace: 'default', installation: null, plan: defaultPlan } : null
 }
 
 function readThreadOf(

@@ -152,7 +152,9 @@ describe('members', () => {
     const standard = organization('acme', { plan: 'Standard' })
     const objects = [standard, member('a'), member('b', { invitation }), member('c'), member('d')]
     const before = compileAt('2026-11-29T05:59:59Z', ...objects)
-    expect(findings(before)).to.deep.equal(['Member/d PlanLimit the plan Standard allows 3 members'])
+    expect(findings(before)).to.deep.equal([
+      'Member/d PlanLimit the plan Standard allows 3 members; whoever runs this service can set `plan: Enterprise` in the Organization',
+    ])
     const after = compileAt('2026-11-29T06:00:00Z', ...objects)
     expect(findings(after)).to.deep.equal([])
     expect(after.people.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
@@ -167,7 +169,8 @@ describe('members', () => {
     expect(free.people.members.map(({ name }) => name)).to.deep.equal(['owner'])
     expect(findings(free)).to.deep.equal(
       ['viewer', 'pending', 'team', 'second', 'gone'].map(
-        (name) => `Member/${name} PlanLimit the plan Free allows 1 member`,
+        (name) =>
+          `Member/${name} PlanLimit the plan Free allows 1 member; whoever runs this service can set \`plan: Standard\` in the Organization`,
       ),
     )
     const standard = compile(organization('acme', { plan: 'Standard' }), ...all)
