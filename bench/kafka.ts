@@ -39,7 +39,7 @@ async function measureAll(): Promise<void> {
   const parsed = parseKafkaUrl(`kafka://${broker.plain}?partitions=12&replication=1`)
   if (!parsed.ok) throw new Error(parsed.why)
   const settings = parsed.value
-  await checkKafkaTopics(settings, { canCreate: true, topics: ['visits'] })
+  await checkKafkaTopics(settings, { create: 'all', topics: ['visits'] })
   const log = await kafkaEventLog(settings)
   const append = (entry: Entry): Promise<void> => log.append('visits', [entry], { deadlineMs: 10_000 })
   try {

@@ -32,7 +32,7 @@ const broker = await startKafka(jars)
 try {
   const parsed = parseKafkaUrl(`kafka://${broker.plain}?partitions=12&replication=1`)
   if (!parsed.ok) throw new Error(parsed.why)
-  await checkKafkaTopics(parsed.value, { canCreate: true, topics: ['visits'] })
+  await checkKafkaTopics(parsed.value, { create: 'all', topics: ['visits'] })
   const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: fail })
   const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
   const log = await spooledEventLog(await kafkaEventLog(parsed.value), spool, { maxBytes: 4e9 })

@@ -12,13 +12,13 @@ import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import type { StoreSettings } from '../../runtime/settings/settings-of.ts'
 import { print } from '../terminal/output.ts'
 
-export async function migrateTool({ settings }: RunOutcome<'migrate'>): Promise<number> {
+export async function migrateTool({ settings, flags }: RunOutcome<'migrate'>): Promise<number> {
   const { facts, eventLog } = settings
   if (facts === null) throw new Error('no engine is set')
   const applied =
     facts.scheme === 'chdb' ? await migrateFolder(settings, facts.location) : await migrateServer(facts.url)
   print(applied.length === 0 ? 'Everything is up to date.\n' : `Applied:\n  ${applied.join('\n  ')}\n`)
-  return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url) : 0
+  return eventLog?.scheme === 'kafka' ? migrateTopics(eventLog.url, flags.has('--all-topics') ? 'all' : 'needed') : 0
 }
 
 /** Only one process can open chDB's folder. A running service has migrated it at its start. */
@@ -54,11 +54,11 @@ async function migrateOpened(connection: FactsConnection): Promise<readonly stri
   }
 }
 
-/** Creates what is missing; unsafe existing topics are reported, because only their owner may change them. */
-async function migrateTopics(url: string): Promise<number> {
+/** Unsafe topics are reported, because only their owner may change them. */
+async function migrateTopics(url: string, create: 'all' | 'needed'): Promise<number> {
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
-  const { created, problems } = await checkKafkaTopics(parsed.value, { canCreate: true })
+  const { created, problems } = await checkKafkaTopics(parsed.value, { create })
   print(`Topics created: ${created.length === 0 ? 'none' : created.join(', ')}\n`)
   for (const { topic, message } of problems) print(`topic ${topic} ${message}\n`)
   return problems.length === 0 || parsed.value.layout.isUnsafeAllowed ? 0 : 1

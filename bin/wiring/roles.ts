@@ -13,6 +13,7 @@ import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
 import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { startState } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
+import { startPreparingTopics } from '../../delivery/used-topics.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { ownCredentials, streamCredentials, webhookCredentials } from '../../delivery/worker/own-credentials.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
@@ -111,9 +112,23 @@ export async function startDispatching(
   reportEngines(registry, { eventLog, facts })
   const telemetry = { logger, registry }
   const dispatch = { eventLog, facts, catalog, nowMs, random: Math.random, telemetry }
+  await startPreparing(own, { eventLog, catalog })
   await lifecycle.start('dispatch', () => startDispatch(dispatch), closing)
   const retention = { facts, catalog: catalog.current, logger, nowMs }
   await lifecycle.startBackground('retention', () => startRetention(retention), closing)
+}
+
+async function startPreparing(
+  { lifecycle, logger }: Process,
+  { eventLog, catalog }: { readonly eventLog: EventLog; readonly catalog: CatalogSource },
+): Promise<void> {
+  const onFailure = (error: unknown): void =>
+    logger.warn({ err: error, task: 'prepare_topics' }, 'topics of the catalog are not made yet; retrying')
+  await lifecycle.startBackground(
+    'topics of the catalog',
+    () => startPreparingTopics({ eventLog, catalog, onFailure }),
+    closing,
+  )
 }
 
 /** `runReplaysElsewhere` finishes open replays of decisions in another thread; without it the role does so in this one. */
@@ -170,6 +185,7 @@ export async function startCallingWebhooks(
       },
       { proxy: outboundProxyOf(settings) },
     )
+  await startPreparing(own, { eventLog, catalog })
   await lifecycle.startBackground('webhooks', role, closing)
 }
 

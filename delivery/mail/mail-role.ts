@@ -71,6 +71,8 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ close(): Prom
     await Promise.all(consumers.map((consumer) => consumer.close()))
   }
   const options = { maxEntries: BATCH_MAILS }
+  // The first sign-in need not wait for its topics.
+  await deps.eventLog.prepare?.('mail')
   try {
     consumers.push(await consume('mail', MAIL_GROUP, (batch) => take(batch, null), options))
     for (const tier of WAITING_TIERS)

@@ -147,6 +147,11 @@ export interface SpoolHealth {
 
 /** Appends. */
 export interface LogWriter {
+  /**
+   * Only on a log that makes some topics when they are first needed: makes this one ahead, with what is of use only with it, so that
+   * the first append need not wait for it. Rejects with `LogUnavailable`; an append then tries again.
+   */
+  prepare?(topic: Topic): Promise<void>
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void>
 }
 

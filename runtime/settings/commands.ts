@@ -8,6 +8,7 @@ import {
   LETTER_FILTERS,
   LIMIT_FLAG,
   LOG_FLAGS,
+  MIGRATE_FLAGS,
   REPLAY_FLAGS,
   REPORT_FLAGS,
   RESTORE_FLAGS,
@@ -83,9 +84,10 @@ export const COMMANDS = {
     positionals: [],
   },
   migrate: {
-    summary: "Bring ClickHouse's tables up to date. (The embedded program does so when it starts.)",
+    summary:
+      "Bring ClickHouse's tables up to date, and create Kafka's topics. (The embedded program does so when it starts.)",
     settings: ['data', 'eventLog', 'facts'],
-    flags: {},
+    flags: MIGRATE_FLAGS,
     positionals: [],
   },
   explain: {

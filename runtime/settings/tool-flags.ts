@@ -109,6 +109,14 @@ export const ERASE_FLAGS = {
   '--yes': { placeholder: null, doc: 'Do not ask.' },
 } as const
 
+/** Of `whencectl migrate`. */
+export const MIGRATE_FLAGS = {
+  '--all-topics': {
+    placeholder: null,
+    doc: 'Create the topics of every provider, of webhooks and of mail as well: for processes that may not create topics.',
+  },
+} as const
+
 /** Of `whencectl restore`. */
 export const RESTORE_FLAGS = {
   '--other-owners': {

@@ -1,7 +1,9 @@
 /** EventLog on a real Kafka broker: the contract, and what only a broker can do to it. */
 
 import { expect } from 'chai'
+import kafkajs from 'kafkajs'
 
+import { TIER_NAMES } from '../../domain/records.ts'
 import type { BatchOutcome, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { kafkaClient } from '../../ports/event-log/kafka/client.ts'
@@ -15,6 +17,8 @@ import { eventLogContract } from './event-log.contract.ts'
 import { createTopics, kafkaHarness, kafkaSettings, openKafka } from './kafka-harness.ts'
 import { until } from '../../fixtures/until.ts'
 
+/** Of Kafka's protocol: a setting that the topic itself has. */
+const TOPIC_CONFIG = 1
 const FOUR_PARTITIONS = 'partitions=4&replication=1'
 
 describe('Kafka', function () {
@@ -267,11 +271,98 @@ describe('Kafka', function () {
   describe('topics', () => {
     it('are made once, safe, and then found so', async () => {
       const settings = kafkaSettings(broker, 'partitions=2&replication=1')
-      const first = await checkKafkaTopics(settings, { canCreate: true })
+      const first = await checkKafkaTopics(settings, { create: 'all' })
       expect(first.created.length).to.be.greaterThan(50)
-      const second = await checkKafkaTopics(settings, { canCreate: true })
+      const second = await checkKafkaTopics(settings, { create: 'all' })
       expect(second).to.deep.equal({ created: [], problems: [] })
       expect(await requireSafeTopics(settings)).to.deep.equal([])
+    })
+
+    it('have the partitions of their group, and are sent no setting that is Kafka\u2019s own', async () => {
+      const settings = kafkaSettings(broker, 'replication=1&partitions-records=5')
+      await checkKafkaTopics(settings, { create: 'needed' })
+      const [visits, waiting, dead] = ['visits', 'dispatch.5s', 'dead-letters'].map(
+        (topic) => `${settings.prefix}${topic}`,
+      )
+      const admin = kafkaClient(settings, { requestMs: 10_000 }).admin()
+      const { topics } = await admin.fetchTopicMetadata({ topics: [visits!, waiting!] })
+      const partitionsOf = (name: string | undefined) => topics.find((each) => each.name === name)?.partitions.length
+      expect([partitionsOf(visits), partitionsOf(waiting)]).to.deep.equal([5, 3])
+      const setOf = async (name: string): Promise<readonly string[]> => {
+        const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name }]
+        const { resources: found } = await admin.describeConfigs({ includeSynonyms: false, resources })
+        const isOwn = ({ configSource }: { readonly configSource: unknown }): boolean => configSource === TOPIC_CONFIG
+        return found.flatMap(({ configEntries }) => configEntries.filter(isOwn).map(({ configName }) => configName))
+      }
+      expect(await setOf(visits!)).to.deep.equal([])
+      expect(await setOf(dead!)).to.deep.equal(['retention.ms'])
+      await admin.disconnect()
+    })
+
+    it('of providers, webhooks and mail exist once something needs them, all of a kind together', async () => {
+      const settings = kafkaSettings(broker, 'replication=1')
+      const { created } = await checkKafkaTopics(settings, { create: 'needed' })
+      expect(created.filter((name) => /deliver\.|webhooks|mail/.test(name))).to.deep.equal([])
+      expect(await requireSafeTopics(settings)).to.deep.equal([])
+      const log = await opened(settings)
+      await log.append('deliver.meta', [numbered(1)])
+      const admin = kafkaClient(settings, { requestMs: 10_000 }).admin()
+      const there = (await admin.listTopics()).filter((name) => name.startsWith(`${settings.prefix}deliver.`))
+      await admin.disconnect()
+      expect(there).to.have.length(1 + TIER_NAMES.length)
+      expect(there.every((name) => name.startsWith(`${settings.prefix}deliver.meta`))).to.equal(true)
+      expect(await requireSafeTopics(settings)).to.deep.equal([])
+    })
+
+    it('bring everything to a consumer that was there first, however many processes make them', async () => {
+      const settings = kafkaSettings(broker, 'replication=1&partitions=2')
+      await checkKafkaTopics(settings, { create: 'needed' })
+      const seen: string[] = []
+      const early = await opened(settings)
+      const consumer = await early.consume(
+        'deliver.x',
+        'deliver.x',
+        async ({ entries }) => void seen.push(...entries.map(({ value }) => value)),
+        { maxEntries: 10 },
+      )
+      const writers = await Promise.all(numbers(3).map(() => opened(settings)))
+      await Promise.all(writers.map((log, number) => log.append('deliver.x', [numbered(number)])))
+      await Promise.all([writers[0]?.prepare?.('deliver.x'), early.append('deliver.x', [numbered(3)])])
+      await until(() => seen.length >= 4)
+      expect(seen.toSorted()).to.deep.equal(numbers(4).map(String))
+      await consumer.close()
+      const idle = await early.consume('webhooks', 'webhooks', async () => undefined, { maxEntries: 1 })
+      await idle.rewind(0)
+      await idle.close()
+    })
+
+    it('are completed by the next release if it has more of a kind', async () => {
+      const settings = kafkaSettings(broker, 'replication=1&partitions=1')
+      await createTopics(settings, ['deliver.ga4'])
+      const { created } = await checkKafkaTopics(settings, { create: 'needed' })
+      expect(created).to.include(`${settings.prefix}deliver.ga4.5s`)
+      expect(created).to.not.include(`${settings.prefix}deliver.x`)
+    })
+
+    it('that a cluster makes unsafe by its own defaults are reported when they are made', async () => {
+      const settings = kafkaSettings(broker, 'replication=1&partitions=1')
+      const admin = kafkaClient(settings, { requestMs: 10_000 }).admin()
+      const { brokers } = await admin.describeCluster()
+      const resource = { type: kafkajs.ConfigResourceTypes.BROKER, name: String(brokers[0]?.nodeId) }
+      const withDefault = async (value: string): Promise<void> => {
+        await admin.alterConfigs({
+          validateOnly: false,
+          resources: [{ ...resource, configEntries: [{ name: 'log.retention.ms', value }] }],
+        })
+      }
+      await withDefault('3600000')
+      try {
+        const { problems } = await checkKafkaTopics(settings, { create: 'all', topics: ['visits'] })
+        expect(problems.map(({ message }) => message)).to.deep.equal(['has retention.ms 3600000 and needs 604800000'])
+      } finally {
+        await withDefault('604800000')
+        await admin.disconnect()
+      }
     })
 
     it('are refused while they are missing, even if unsafe ones are allowed', async () => {

@@ -34,7 +34,7 @@ function bounded({ inHandMs, ...bounds }: EventLogBounds): KafkaEventLogOptions 
 }
 
 export async function createTopics(settings: KafkaSettings, topics: readonly Topic[]): Promise<void> {
-  await checkKafkaTopics(settings, { canCreate: true, topics })
+  await checkKafkaTopics(settings, { create: 'all', topics })
 }
 
 export async function kafkaHarness(broker: KafkaBroker, bounds: EventLogBounds): Promise<EventLogHarness> {

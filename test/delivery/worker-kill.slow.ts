@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { ALL_TOPICS } from '../../ports/event-log/kafka/topic-layout.ts'
+import { ALL_TOPICS } from '../../ports/event-log/kafka/topic-groups.ts'
 import { createTopics, kafkaSettings } from '../contract/kafka-harness.ts'
 import { kafkaJars, startKafka, type KafkaBroker } from '../../fixtures/engines/kafka.ts'
 import { killUnderLoad, type KillResult } from './support/kill-load.ts'

@@ -36,7 +36,7 @@ describe('a spool in front of a real broker', function () {
 
   it('answers every append through an outage and a restart, and all of them reach Kafka in order', async () => {
     const settings = settingsOf(urlOf(broker, 'port.'))
-    await checkKafkaTopics(settings, { canCreate: true, topics: ['visits'] })
+    await checkKafkaTopics(settings, { create: 'all', topics: ['visits'] })
     const open = async (): Promise<{ log: SpooledEventLog; close(): Promise<void> }> => {
       const environment = await openLmdb(join(folder, 'port'), { nowMs: Date.now, onFatal: fail, minFreeBytes: 0 })
       const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
@@ -87,7 +87,7 @@ describe('a spool in front of a real broker', function () {
 
   it('lets an api start and answer while Kafka is unreachable, and gives Kafka everything before it ends', async () => {
     const url = urlOf(broker, 'api.')
-    await checkKafkaTopics(settingsOf(url), { canCreate: true })
+    await checkKafkaTopics(settingsOf(url), { create: 'needed' })
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
     for (const [name, text] of Object.entries(MANIFESTS)) await writeFile(join(manifests, name), text)

@@ -13,7 +13,12 @@ describe('a kafka: URL', () => {
       tls: null,
       sasl: null,
       prefix: '',
-      layout: { partitions: 12, replication: 3, minInSync: 2, isUnsafeAllowed: false },
+      layout: {
+        partitions: { records: 12, waiting: 3, 'dead-letters': 3, deliver: 12, retries: 3, webhooks: 3, mail: 3 },
+        replication: 3,
+        minInSync: 2,
+        isUnsafeAllowed: false,
+      },
     })
   })
 
@@ -54,7 +59,18 @@ describe('a kafka: URL', () => {
   it('says how topics are laid out', () => {
     const { layout, prefix } = accepted('kafka://b?prefix=whence.&partitions=6&replication=1&unsafe=allow')
     expect(prefix).to.equal('whence.')
-    expect(layout).to.deep.equal({ partitions: 6, replication: 1, minInSync: 1, isUnsafeAllowed: true })
+    const { partitions, ...rest } = layout
+    expect(new Set(Object.values(partitions))).to.deep.equal(new Set([6]))
+    expect(rest).to.deep.equal({ replication: 1, minInSync: 1, isUnsafeAllowed: true })
+  })
+
+  it('says how many partitions a group of topics has, beside all others', () => {
+    const { partitions } = accepted('kafka://b?partitions-records=48&partitions-dead-letters=1').layout
+    expect(partitions).to.include({ records: 48, 'dead-letters': 1, waiting: 3, deliver: 12 })
+    expect(accepted('kafka://b?partitions=6&partitions-retries=2').layout.partitions).to.include({
+      records: 6,
+      retries: 2,
+    })
   })
 
   for (const url of [
@@ -79,6 +95,8 @@ describe('a kafka: URL', () => {
     'kafka://b?tls=1&tls=0',
     'kafka://b?prefix=a/b',
     'kafka://b?partitions=0',
+    'kafka://b?partitions-records=0',
+    'kafka://b?partitions-visits=3',
     'kafka://b?partitions=1e3',
     'kafka://b?replication=11',
     'kafka://b?replication=2&min-in-sync=3',

@@ -26,6 +26,7 @@ import { SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingName, SettingRow } from '../../runtime/settings/table.ts'
 import { performanceFiles } from './performance.ts'
 import { chartCrdFiles, chartValuesPage } from './charts.ts'
+import { kafkaTopicsPage } from './kafka-topics.ts'
 import { conditionsPage, crdFiles } from './kubernetes.ts'
 import { providerFiles } from './providers.ts'
 import { resourcesPage } from './resources.ts'
@@ -48,6 +49,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
+    { path: 'docs/kafka-topics.md', text: kafkaTopicsPage() },
     { path: 'docs/limits.md', text: limitsPage() },
     { path: 'docs/openapi.json', text: openApiPage() },
     { path: 'docs/dashboard-openapi.json', text: `${JSON.stringify(dashboardOpenApi(), null, 2)}\n` },

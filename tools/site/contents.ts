@@ -31,6 +31,7 @@ export const CHAPTERS: readonly Chapter[] = [
       'api.md',
       'errors.md',
       'limits.md',
+      'kafka-topics.md',
       'roles.md',
       'resources.md',
       'conditions.md',

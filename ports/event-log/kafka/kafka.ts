@@ -35,8 +35,9 @@ import { kafkaRules, type KafkaEventLogOptions, type KafkaRules } from './option
 import { newestEntries, TopicReader } from './reader.ts'
 import { openTopicBounds, type TopicBounds } from './questions/topic-bounds.ts'
 import type { KafkaSettings } from './url.ts'
-import { ALL_TOPICS } from './topic-layout.ts'
-import { endedWithin } from '../../../common/deadline.ts'
+import { DemandedTopics, isThere, startWhenThere } from './demand.ts'
+import { ALL_TOPICS, isAlwaysThere } from './topic-groups.ts'
+import { endedWithin, within } from '../../../common/deadline.ts'
 
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
 
@@ -62,7 +63,7 @@ const WARM_MS = 3_000
 const FAILURE_SHOWN_MS = 5_000
 
 /**
- * Opens the log, even if brokers are unreachable. Topics must exist (`migrateKafka`). Throws if a TLS file cannot be
+ * Opens the log, even if brokers are unreachable. Topics that are always there must exist (`whencectl migrate`). Throws if a TLS file cannot be
  * read.
  */
 export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
@@ -79,6 +80,7 @@ class LogInKafka implements EventLog {
   readonly #sender: KafkaSender
   readonly #consumers = new Set<Consumer>()
   readonly #readers = new Map<Topic, TopicReader>()
+  readonly #demanded: DemandedTopics
   readonly #budget = { bytes: 0, maxBytes: MAX_FETCHED_BYTES }
   readonly #bounds: TopicBounds
   readonly #progress: ReturnType<typeof progressQuestions>
@@ -95,6 +97,7 @@ class LogInKafka implements EventLog {
     this.#rules = rules
     this.#queue = new KafkaAppendQueue({ ...bounds, batchBytes: BATCH_BYTES })
     this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
+    this.#demanded = new DemandedTopics(settings)
     this.#bounds = openTopicBounds(settings)
     this.#progress = progressQuestions(
       (groupId, topicName) => this.#askOnce((admin) => positionsOf(admin, groupId, topicName)),
@@ -129,13 +132,44 @@ class LogInKafka implements EventLog {
     if (entries.some((entry) => kafkaEntryBytes(entry) > MAX_ENTRY_BYTES)) {
       return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
     }
-    const appended = this.#queue.add(topic, entries, patienceOf(options))
+    const patience = patienceOf(options)
+    if (this.#demanded.isKnown(topic)) return this.#add(topic, entries, patience)
+    const late = () => new LogUnavailable(`the topic ${topic} could not be made in time`)
+    return within(this.prepare(topic), patience.deadlineMs, late).then(() => this.#add(topic, entries, patience))
+  }
+
+  #add(topic: Topic, entries: readonly Entry[], patience: ReturnType<typeof patienceOf>): Promise<void> {
+    const appended = this.#queue.add(topic, entries, patience)
     this.#sender.request(topic)
     return appended
   }
 
+  async prepare(topic: Topic): Promise<void> {
+    try {
+      await this.#demanded.make(topic)
+    } catch (error) {
+      throw logUnavailable(`the topic ${topic} could not be made`, error)
+    }
+  }
+
   async consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
+    const start = () => this.#startMember(topic, group, handler, options)
+    const ask = () => this.#ask((admin) => isThere(admin, this.#topicName(topic)))
+    if (isAlwaysThere(topic) || (await ask())) return start()
+    const onFailure = (error: unknown): void => this.#rules.listener.onHandlerFailure(error, topic, group)
+    const awaited = startWhenThere({ isThere: ask, start, onFailure })
+    this.#consumers.add(awaited)
+    return {
+      rewind: (sinceMs) => awaited.rewind(sinceMs),
+      close: async () => {
+        await awaited.close()
+        this.#consumers.delete(awaited)
+      },
+    }
+  }
+
+  async #startMember(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
     const topicName = this.#topicName(topic)
     const groupId = `${this.#settings.prefix}${group}:${topic}`
     const member = await startMember(

@@ -5,17 +5,12 @@ import { setTimeout } from 'node:timers/promises'
 import type { Admin, ITopicConfig } from 'kafkajs'
 import kafkajs from 'kafkajs'
 
-import { LIMITS } from '../../../domain/limits.ts'
-import { PROVIDER_IDS } from '../../../domain/providers/index.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 import type { Topic } from '../../../domain/records.ts'
-import { RECORD_TOPICS, TIER_NAMES, WAITING_TIERS } from '../../../domain/records.ts'
+import { keysOf } from '../../../domain/typed-keys.ts'
 
+import { groupOf, isAlwaysThere, setMadeWith, TOPIC_GROUPS } from './topic-groups.ts'
 import type { TopicLayout } from './url.ts'
-
-interface TopicPlan {
-  readonly topic: Topic
-  readonly keepMs: number
-}
 
 export interface TopicProblem {
   /** Name on the broker, with its prefix. */
@@ -34,60 +29,50 @@ export interface TopicReport {
 
 /** Largest batch of one partition that the broker must accept; the adapter's own batches stay below it. */
 const MIN_MESSAGE_BYTES = 1024 * 1024
-/** Kafka's own default; slightly more than ours, so it is left unset. */
-const MESSAGE_BYTES = 1_048_588
 const LED_MS = 30_000
 const LED_POLL_MS = 50
 
-/** Every topic there is. */
-export const ALL_TOPICS: readonly Topic[] = [
-  ...RECORD_TOPICS,
-  ...PROVIDER_IDS.flatMap((provider): Topic[] => [
-    `deliver.${provider}`,
-    ...TIER_NAMES.map((tier): Topic => `deliver.${provider}.${tier}`),
-  ]),
-  ...TIER_NAMES.map((tier): Topic => `dispatch.${tier}`),
-  ...WAITING_TIERS.map((tier): Topic => `state.${tier}`),
-  'mail',
-  ...WAITING_TIERS.map((tier): Topic => `mail.${tier}`),
-  'webhooks',
-  ...TIER_NAMES.map((tier): Topic => `webhooks.${tier}`),
-  'dead-letters',
-]
-
-function topicPlan(topic: Topic): TopicPlan {
-  return { topic, keepMs: topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs }
-}
-
-interface TopicCheck {
+export interface TopicCheck {
   readonly prefix: string
   readonly layout: TopicLayout
   readonly topics: readonly Topic[]
-  /** False: missing topics are problems. */
-  readonly canCreate: boolean
+  /**
+   * `needed` leaves out those that are made when something first needs them, unless a part of them is there. With `nothing`, other
+   * missing topics are problems.
+   */
+  readonly create: 'all' | 'needed' | 'nothing'
 }
 
-/** Creates missing topics and checks existing ones, whose settings are never changed. */
+/**
+ * Creates missing topics, and checks all that are there, whose settings are never changed. New ones are checked as well: what
+ * they get from the cluster may be unsafe.
+ */
 export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<TopicReport> {
-  const plans = new Map(check.topics.map((topic) => [`${check.prefix}${topic}`, topicPlan(topic)]))
+  const wanted = new Map(check.topics.map((topic) => [`${check.prefix}${topic}`, topic]))
   const existing = new Set(await admin.listTopics())
-  const missing = [...plans].filter(([name]) => !existing.has(name))
-  if (missing.length > 0 && check.canCreate) {
-    await admin.createTopics({
-      topics: missing.map(([name, plan]) => topicConfig(name, plan, check.layout)),
-      waitForLeaders: false,
-    })
+  const isNeeded = (topic: Topic): boolean =>
+    isAlwaysThere(topic) ||
+    (setMadeWith(topic)?.topics.some(([other]) => existing.has(`${check.prefix}${other}`)) ?? false)
+  const missing = [...wanted].filter(
+    ([name, topic]) => !existing.has(name) && (check.create === 'all' || isNeeded(topic)),
+  )
+  const created = check.create === 'nothing' ? [] : missing
+  if (created.length > 0) {
+    const topics = created.map(([name, topic]) => topicConfig(name, topic, check.layout))
+    await admin.createTopics({ topics, waitForLeaders: false })
+    for (const [name] of created) existing.add(name)
     await untilLed(
       admin,
-      missing.map(([name]) => name),
+      created.map(([name]) => name),
     )
   }
-  const present = [...plans].filter(([name]) => existing.has(name))
+  const present = [...wanted].filter(([name]) => existing.has(name))
   const problems = present.length === 0 ? [] : await presentProblems(admin, new Map(present), check.layout)
-  if (check.canCreate) return { created: missing.map(([name]) => name), problems }
   const message = 'is missing; `whencectl migrate` creates it'
-  const absent = missing.map(([topic]) => ({ topic, message, isMissing: true }))
-  return { created: [], problems: [...absent, ...problems] }
+  const absent = missing
+    .filter(([name, topic]) => !existing.has(name) && isAlwaysThere(topic))
+    .map(([topic]) => ({ topic, message, isMissing: true }))
+  return { created: created.map(([name]) => name), problems: [...absent, ...problems] }
 }
 
 /**
@@ -109,45 +94,44 @@ async function isLed(admin: Admin, name: string, endAtMs: number): Promise<boole
   }
 }
 
-function topicConfig(name: string, { keepMs }: TopicPlan, layout: TopicLayout): ITopicConfig {
-  const settings = {
-    'retention.ms': String(keepMs),
-    'retention.bytes': '-1',
-    'cleanup.policy': 'delete',
-    'min.insync.replicas': String(layout.minInSync),
-    'unclean.leader.election.enable': 'false',
-    'max.message.bytes': String(MESSAGE_BYTES),
-    'message.timestamp.type': 'CreateTime',
-  }
+/** Of Kafka itself, whatever a cluster sets instead: those that a topic needs. Some services refuse to be sent them. */
+const KAFKA_DEFAULTS = { 'retention.ms': 7 * DAY_MS, 'min.insync.replicas': 1 } as const
+
+/** Only what differs from Kafka's defaults is sent; all of it is judged. */
+function topicConfig(name: string, topic: Topic, layout: TopicLayout): ITopicConfig {
+  const { keepMs } = TOPIC_GROUPS[groupOf(topic)]
+  const settings = { 'retention.ms': keepMs, 'min.insync.replicas': layout.minInSync }
   return {
     topic: name,
-    numPartitions: layout.partitions,
+    numPartitions: layout.partitions[groupOf(topic)],
     replicationFactor: layout.replication,
-    configEntries: Object.entries(settings).map(([entry, value]) => ({ name: entry, value })),
+    configEntries: keysOf(settings)
+      .filter((entry) => settings[entry] !== KAFKA_DEFAULTS[entry])
+      .map((entry) => ({ name: entry, value: String(settings[entry]) })),
   }
 }
 
 async function presentProblems(
   admin: Admin,
-  plans: ReadonlyMap<string, TopicPlan>,
+  wanted: ReadonlyMap<string, Topic>,
   layout: TopicLayout,
 ): Promise<readonly TopicProblem[]> {
   const [metadata, configs] = await Promise.all([
-    admin.fetchTopicMetadata({ topics: [...plans.keys()] }),
+    admin.fetchTopicMetadata({ topics: [...wanted.keys()] }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: [...plans.keys()].map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
+      resources: [...wanted.keys()].map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
     }),
   ])
   const replicas = new Map(
     metadata.topics.map(({ name, partitions }) => [name, Math.min(...partitions.map((one) => one.replicas.length))]),
   )
   return configs.resources.flatMap(({ resourceName, configEntries }) => {
-    const plan = plans.get(resourceName)
-    if (plan === undefined) return []
+    const topic = wanted.get(resourceName)
+    if (topic === undefined) return []
     const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
     const state = { settings, replicas: replicas.get(resourceName) ?? 0 }
-    return settingProblems(state, plan, layout).map((message) => ({ topic: resourceName, message, isMissing: false }))
+    return settingProblems(state, topic, layout).map((message) => ({ topic: resourceName, message, isMissing: false }))
   })
 }
 
@@ -157,12 +141,14 @@ interface TopicState {
 }
 
 /** Each completes a sentence that begins with the topic. */
-function settingProblems({ settings, replicas }: TopicState, plan: TopicPlan, layout: TopicLayout): string[] {
+function settingProblems({ settings, replicas }: TopicState, topic: Topic, layout: TopicLayout): string[] {
   const number = (name: string): number => Number(settings.get(name) ?? 0)
   const problems: string[] = []
   if (replicas < layout.replication) problems.push(`has ${replicas} copies and needs ${layout.replication}`)
   const minInSync = number('min.insync.replicas')
   if (minInSync < layout.minInSync) problems.push(`has min.insync.replicas ${minInSync} and needs ${layout.minInSync}`)
+  if (minInSync > replicas)
+    problems.push(`has ${replicas} copies and min.insync.replicas ${minInSync}: it takes nothing`)
   if (settings.get('unclean.leader.election.enable') === 'true') {
     problems.push('has unclean.leader.election.enable, which can lose acknowledged entries')
   }
@@ -170,7 +156,8 @@ function settingProblems({ settings, replicas }: TopicState, plan: TopicPlan, la
     problems.push('has a cleanup.policy other than delete, which would drop entries with the same key')
   }
   const keepMs = number('retention.ms')
-  if (keepMs !== -1 && keepMs < plan.keepMs) problems.push(`has retention.ms ${keepMs} and needs ${plan.keepMs}`)
+  const { keepMs: neededMs } = TOPIC_GROUPS[groupOf(topic)]
+  if (keepMs !== -1 && keepMs < neededMs) problems.push(`has retention.ms ${keepMs} and needs ${neededMs}`)
   const keepBytes = settings.get('retention.bytes') ?? '-1'
   if (keepBytes !== '-1') problems.push(`has retention.bytes ${keepBytes}, which can end the retention early`)
   const messageBytes = number('max.message.bytes')

@@ -7,26 +7,27 @@ import type { Topic } from '../../../domain/records.ts'
 import { LogUnavailable } from '../event-log.ts'
 import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
 import type { KafkaSettings } from './url.ts'
-import type { TopicProblem, TopicReport } from './topic-layout.ts'
-import { ALL_TOPICS, ensureTopics } from './topic-layout.ts'
+import type { TopicCheck, TopicProblem, TopicReport } from './topic-layout.ts'
+import { ensureTopics } from './topic-layout.ts'
+import { ALL_TOPICS } from './topic-groups.ts'
 
 const CREATE_MS = 30_000
 const CHECK_AGAIN_MS = 500
 
 /**
- * Creates missing topics if `canCreate`, and reports what is unsafe about existing ones. Rejects with `LogUnavailable`
+ * Creates missing topics as asked, and reports what is unsafe about those that are there. Rejects with `LogUnavailable`
  * if Kafka does not answer or refuses this user.
  */
 export async function checkKafkaTopics(
   settings: KafkaSettings,
-  { canCreate, topics = ALL_TOPICS }: { readonly canCreate: boolean; readonly topics?: readonly Topic[] },
+  { create, topics = ALL_TOPICS }: { readonly create: TopicCheck['create']; readonly topics?: readonly Topic[] },
 ): Promise<TopicReport> {
-  const admin = kafkaClient(settings, { requestMs: canCreate ? CREATE_MS : QUESTION_MS }).admin()
+  const admin = kafkaClient(settings, { requestMs: create === 'nothing' ? QUESTION_MS : CREATE_MS }).admin()
   try {
     await admin.connect().catch((error: unknown) => {
       throw new NoBrokerAnswers('Kafka cannot be reached', { cause: error })
     })
-    return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, canCreate })
+    return await ensureTopics(admin, { prefix: settings.prefix, layout: settings.layout, topics, create })
   } catch (error) {
     throw logUnavailable('the topics could not be checked', error)
   } finally {
@@ -68,7 +69,7 @@ export async function requireSafeTopics(
   const endAtMs = performance.now() + forMs
   for (;;) {
     try {
-      const { problems } = await checkKafkaTopics(settings, { canCreate: false, topics })
+      const { problems } = await checkKafkaTopics(settings, { create: 'nothing', topics })
       const fatal = settings.layout.isUnsafeAllowed ? problems.filter(({ isMissing }) => isMissing) : problems
       if (fatal.length > 0) throw new UnsafeTopics(fatal)
       return problems

@@ -1,6 +1,8 @@
 /** Reads a `kafka:` URL: brokers, TLS, SASL, and how topics are laid out (docs/kafka.md). */
 
 import { unusable } from '../../../domain/host.ts'
+import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
+import { TOPIC_GROUPS, type TopicGroup } from './topic-groups.ts'
 
 const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
 type SaslMechanism = (typeof SASL_MECHANISMS)[number]
@@ -20,7 +22,7 @@ export interface KafkaTls {
 
 /** How topics are created, and what existing ones are checked against. */
 export interface TopicLayout {
-  readonly partitions: number
+  readonly partitions: Readonly<Record<TopicGroup, number>>
   readonly replication: number
   readonly minInSync: number
   /** True: settings that can lose acknowledged entries are reported, not refused. */
@@ -45,7 +47,21 @@ const MAX_PORT = 65_535
 const DEFAULT_PORT = 9_092
 const MAX_PARTITIONS = 1_000
 const MAX_REPLICATION = 10
-const KNOWN = ['tls', 'ca', 'cert', 'key', 'sasl', 'prefix', 'partitions', 'replication', 'min-in-sync', 'unsafe']
+const GROUPS = keysOf(TOPIC_GROUPS)
+const PARTITIONS_OF = recordOf(GROUPS, (group) => `partitions-${group}`)
+const KNOWN: readonly string[] = [
+  'tls',
+  'ca',
+  'cert',
+  'key',
+  'sasl',
+  'prefix',
+  'partitions',
+  ...Object.values(PARTITIONS_OF),
+  'replication',
+  'min-in-sync',
+  'unsafe',
+]
 
 /** A refusal's `why` completes "NAME …" and never repeats the text, which may carry a password. */
 export function parseKafkaUrl(text: string): KafkaUrl {
@@ -117,14 +133,25 @@ function kafkaTlsOf(query: URLSearchParams): KafkaTls | null | string {
 }
 
 function topicLayout(query: URLSearchParams): TopicLayout | string {
-  const partitions = smallNumber(query.get('partitions') ?? '12', MAX_PARTITIONS)
+  const partitions = partitionsOf(query)
+  if (typeof partitions === 'string') return partitions
   const replication = smallNumber(query.get('replication') ?? '3', MAX_REPLICATION)
-  if (partitions === null) return `has partitions that are not a number from 1 to ${MAX_PARTITIONS}`
   if (replication === null) return `has a replication that is not a number from 1 to ${MAX_REPLICATION}`
   // One copy may be missing without stopping writes; all others hold what is acknowledged.
   const minInSync = smallNumber(query.get('min-in-sync') ?? String(Math.max(1, replication - 1)), replication)
   if (minInSync === null) return 'has min-in-sync that is not a number from 1 to the replication'
   return { partitions, replication, minInSync, isUnsafeAllowed: query.get('unsafe') === 'allow' }
+}
+
+/** Of a group, of all topics, or the default of the group, in this order. */
+function partitionsOf(query: URLSearchParams): TopicLayout['partitions'] | string {
+  const given = recordOf(GROUPS, (group) => query.get(PARTITIONS_OF[group]) ?? query.get('partitions'))
+  const wrong = GROUPS.find((group) => given[group] !== null && smallNumber(given[group], MAX_PARTITIONS) === null)
+  if (wrong !== undefined) {
+    const name = query.has(PARTITIONS_OF[wrong]) ? PARTITIONS_OF[wrong] : 'partitions'
+    return `has ${name} that is not a number from 1 to ${MAX_PARTITIONS}`
+  }
+  return recordOf(GROUPS, (group) => (given[group] === null ? TOPIC_GROUPS[group].partitions : Number(given[group])))
 }
 
 function smallNumber(text: string, most: number): number | null {
