@@ -13,6 +13,7 @@ import { ChromiumMissing, findChromium, openChromium, type ChromiumWindow } from
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
 import { tourDashboard } from './demo/tour.ts'
+import { printsUsage } from './terminal/usage.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
 import type { Process } from './wiring/process.ts'
 import { startService, type Service } from './service.ts'
@@ -182,4 +183,7 @@ function writeLine(line: string): void {
 }
 
 process.stdout.on('error', () => process.exit(1))
-process.exitCode = await runDemo()
+const USAGE = `Usage: npm run -s demo [-- FOLDER]
+
+Shows by itself how a visit in a real Chromium becomes a matched install. Pictures of the dashboard go to FOLDER (default: ${PICTURES}).`
+if (!printsUsage(process.argv.slice(2), USAGE)) process.exitCode = await runDemo()

@@ -18,7 +18,15 @@ import { connectTools } from './tools/control.ts'
 import type { ToolStores } from './tools/live.ts'
 import { complain, print } from './terminal/output.ts'
 
-const DEFAULTS = { data: './data', website: 'acme-dev', organization: 'acme', days: '90', seed: '1' } as const
+const OPTIONS = {
+  data: { default: './data', placeholder: 'FOLDER', doc: 'Data folder of the running service.' },
+  website: { default: 'acme-dev', placeholder: 'ID', doc: 'Website that gets the traffic.' },
+  organization: { default: 'acme', placeholder: 'ID', doc: 'Organisation that it belongs to.' },
+  days: { default: '90', placeholder: 'COUNT', doc: 'How many days, up to yesterday (UTC).' },
+  seed: { default: '1', placeholder: 'NUMBER', doc: 'Another number makes other traffic.' },
+} as const
+/** As long as data may be kept. */
+const MOST_DAYS = LIMITS.retentionDays.max
 /** Most entries of one call. */
 const ENTRIES = 500
 
@@ -104,15 +112,43 @@ function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, w
   }
 }
 
-async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const names = keysOf(DEFAULTS)
-  const flags = recordOf(names, (name) => ({ type: 'string' as const, default: DEFAULTS[name] }))
-  const { values } = parseArgs({ args: [...argv], options: flags })
-  const given = recordOf(names, (name) => values[name])
+function helpText(): string {
+  const rows = keysOf(OPTIONS).map((name) => {
+    const { placeholder, doc, default: fallback } = OPTIONS[name]
+    return `  ${`--${name} ${placeholder}`.padEnd(22)}${doc} (default: ${fallback})\n`
+  })
+  return `Usage: npm run -s example-data -- [options]\n\nFills the example website with made-up traffic, while make run runs.\n\n${rows.join('')}`
+}
+
+/** The options; a text if something is wrong with them. */
+function optionsOf(argv: readonly string[]) {
+  const names = keysOf(OPTIONS)
+  const flags = recordOf(names, (name) => ({ type: 'string' as const, default: OPTIONS[name].default }))
   try {
-    const { data, days, seed, ...of } = given
-    const wish = { ...of, days: Number(days), seed: Number(seed), nowMs: Date.now() }
-    const written = await fillWithExamples(data, wish, env)
+    const { values } = parseArgs({ args: [...argv], options: { ...flags, help: { type: 'boolean' } } })
+    const { days, seed, help = false, ...of } = values
+    const wish = { ...of, days: Number(days), seed: Number(seed) }
+    if (!Number.isInteger(wish.days) || wish.days < 1 || wish.days > MOST_DAYS)
+      return `--days must be a number from 1 to ${MOST_DAYS}`
+    return Number.isInteger(wish.seed) ? { ...wish, help } : '--seed must be a whole number'
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const options = optionsOf(argv)
+  if (typeof options === 'string') {
+    complain(`example-data: ${options}; see --help\n`)
+    return 2
+  }
+  const { data, help, ...wish } = options
+  if (help) {
+    print(helpText())
+    return 0
+  }
+  try {
+    const written = await fillWithExamples(data, { ...wish, nowMs: Date.now() }, env)
     print(`${written} made-up records were filled in; figures of past hours follow within a minute or two.\n`)
     return 0
   } catch (error) {

@@ -18,7 +18,8 @@ export interface ExampleSite {
 }
 
 interface ExampleSiteOptions {
-  readonly listen: { readonly host: string; readonly port: number }
+  /** Without a port: that of the first origin on this machine that a website of the catalog has. */
+  readonly listen: { readonly host: string; readonly port: number | null }
   readonly catalog: () => Catalog
   readonly baseUrl: string
   /** Where the stand-in for GA4 shows what it received; null if there is none. */
@@ -31,9 +32,10 @@ interface ExampleSiteOptions {
 
 const PAGE = new URL('../examples/site/index.html', import.meta.url)
 
-/** @throws if no website of the catalog has the site's origin, because no visit could be recorded. */
+/** @throws if no website of the catalog has the site's origin, because no visit could be recorded; if its port is taken. */
 export async function startExampleSite(options: ExampleSiteOptions): Promise<ExampleSite> {
   const { catalog, baseUrl, ga4Url } = options
+  const wanted = options.listen.port ?? portInManifests(catalog())
   const server = createServer((req, res) => {
     const isPage = req.method === 'GET' && (req.url === '/' || req.url?.startsWith('/?') === true)
     const website = isPage ? websiteAt(origin, catalog()) : null
@@ -51,8 +53,8 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
     res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }).end(page)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.listen.port, options.listen.host, resolve)
+    server.once('error', (error) => reject(options.listen.port === null ? takenPort(wanted, error) : error))
+    server.listen(wanted, options.listen.host, resolve)
   })
   const port = portOf(server)
   const origin = `http://localhost:${port}`
@@ -69,6 +71,22 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
   const pageUrl = `${origin}/?utm_source=newsletter&utm_campaign=launch`
   const command = installCommand(website, baseUrl)
   return { port, pageUrl, command, steps: stepsText({ ...STEPS, ...options, pageUrl, command }), close }
+}
+
+const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1):(\d+)$/
+
+function portInManifests({ websites }: Catalog): number {
+  const origins = [...websites.values()].flatMap((website) => [...website.origins])
+  const port = origins.map((origin) => LOCAL_ORIGIN.exec(origin)?.[1]).find((found) => found !== undefined)
+  if (port === undefined)
+    throw new Error('no Website in the manifests has an origin on this machine, such as http://localhost:8081')
+  return Number(port)
+}
+
+function takenPort(port: number, cause: Error): Error {
+  if (!('code' in cause) || cause.code !== 'EADDRINUSE') return cause
+  const what = `port ${port} of the example website is taken by another program`
+  return new Error(`${what}; replace ${port} in its Website, in the folder of --manifests`, { cause })
 }
 
 function websiteAt(origin: string, catalog: Catalog): Website | null {

@@ -6,7 +6,8 @@ import { openBackend, type ToolRun } from './backend.ts'
 import type { ToolStores } from './live.ts'
 import { explainText } from './explain/explain-text.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
-import { explainInstall } from './explain/explanation.ts'
+import { withValues } from '../terminal/values.ts'
+import { explainInstall, type Explanation } from './explain/explanation.ts'
 
 export async function explainTool(run: ToolRun): Promise<number> {
   const backend = await openBackend(run.settings)
@@ -20,13 +21,18 @@ export async function explainTool(run: ToolRun): Promise<number> {
     }
     for (const install of installs) {
       const explanation = await explainInstall(backend, install)
-      if (run.flags.has('--json')) printJson([explanation])
+      if (run.flags.has('--json')) printJson([explanationValues(explanation)])
       else print(explainText(explanation, Date.now()))
     }
   } finally {
     await backend.close()
   }
   return 0
+}
+
+function explanationValues(explanation: Explanation): object {
+  const { install, visits } = explanation
+  return { ...explanation, install: withValues(install), visits: visits.map(withValues) }
 }
 
 /** By event ID, or the newest one if none is given. */

@@ -25,7 +25,7 @@ export interface Process {
 interface ProgramSettings extends SettingsNamed<'logLevel' | 'logFormat'> {
   readonly listen?: ListenAddress
   readonly metricsListen?: ListenAddress
-  readonly exampleSite?: ListenAddress | null
+  readonly exampleSite?: { readonly host: string; readonly port: number | null } | null
 }
 
 const STOP_DEADLINE_MS = 25_000

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from '../../bin/demo/quickstart.ts'
 import { startExampleSite } from '../../bin/example-site.ts'
+import { printsUsage } from '../../bin/terminal/usage.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { startStandIns, type StandInAddresses } from '../../bin/stand-ins.ts'
 import { openCatalogFolder } from '../../runtime/catalog/source.ts'
@@ -140,4 +141,7 @@ function say(line: string): void {
 
 // The reader of the output has gone: that counts as Ctrl-C, and no process may be left behind.
 process.stdout.on('error', () => process.kill(process.pid, 'SIGTERM'))
-process.exitCode = await main()
+const USAGE = `Usage: npm run -s example-distributed
+
+Runs the example of \`make run\` as many processes, on a real Kafka, a real Redis and ClickHouse over HTTP, until Ctrl+C. It takes no options.`
+if (!printsUsage(process.argv.slice(2), USAGE)) process.exitCode = await main()

@@ -30,6 +30,12 @@ export interface EngineUrl {
 const MAX_PORT = 65_535
 const MAX_TEXT_CHARS = 4_096
 
+/** Where the example website listens; without a port, on that of its Website in the manifests. */
+export const parseExampleSite: SettingParser<{ readonly host: string; readonly port: number | null }> = (text) => {
+  if (!/^[A-Za-z][A-Za-z0-9.-]*$|^\d+\.\d+\.\d+\.\d+$/.test(text)) return parseListen(text)
+  return accepted({ host: text, port: null })
+}
+
 export const parseListen: SettingParser<ListenAddress> = (text) => {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)|\*?):(\d{1,5})$/.exec(text)
   if (match === null) return unusable('must be HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080')

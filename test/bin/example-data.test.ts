@@ -36,6 +36,19 @@ describe('example data', function () {
       )
   })
 
+  it('says what it takes, and what is wrong with what it was given', async () => {
+    const ran = async (...words: readonly string[]) => startProgram(process.execPath, [PROGRAM, ...words], {}).ended
+    const help = await ran('--help')
+    expect([help.status, help.stderr]).to.deep.equal([0, ''])
+    for (const name of ['data', 'website', 'organization', 'days', 'seed']) expect(help.stdout).to.include(`--${name} `)
+    const wrong = [['--website'], ['--nothing'], ['more'], ['--days', 'x'], ['--days', '0'], ['--seed', '1.5']]
+    for (const words of wrong) {
+      const { status, stderr } = await ran(...words)
+      expect(status, words.join(' ')).to.equal(2)
+      expect(stderr).to.match(/^example-data: .*--help\n$/u)
+    }
+  })
+
   it('are marked as made up, and reach no provider', () => {
     for (const record of trafficOfDay(OPTIONS)) {
       if (record.kind === 'visit') expect(record.visit.pageUrl).to.match(/^https:\/\/made-up\.example\//)

@@ -251,6 +251,8 @@ describe('the tools', function () {
     expect(await found('--resolution', 'unmatched', '--since', '1d')).to.include(ids.replaced)
     expect(await found('--policy', 'handoff')).not.to.include(ids.matched)
     const [unmatched] = rowsOf(good(await tool('installs', '--json', '--resolution', 'unmatched')))
+    expect(unmatched?.['verdicts']).to.be.an('array')
+    expect(unmatched?.['answer']).to.include({ ok: true, resolution: 'unmatched' })
     expect(unmatched?.['visit']).to.equal(null)
     expect(await tool('installs', '--resolution', 'lost')).to.include({ status: 2, stdout: '' })
     const refused = await tool('installs', '--policy', 'handoff_token')

@@ -76,6 +76,13 @@ describe('compileSettings', () => {
     expect(compileSettings('embedded', ['--default-plan', 'Gold'], {}).kind).to.equal('problems')
   })
 
+  it('takes the place of the example site with or without a port', () => {
+    const siteAt = (text: string) => run(compileSettings('embedded', ['--example-site', text], {})).settings.exampleSite
+    expect(siteAt('127.0.0.1')).to.deep.equal({ host: '127.0.0.1', port: null })
+    expect(siteAt('localhost')).to.deep.equal({ host: 'localhost', port: null })
+    expect(siteAt('127.0.0.1:8091')).to.deep.equal({ host: '127.0.0.1', port: 8091 })
+  })
+
   it('accepts an option with an equals sign, and treats an empty variable as absent', () => {
     const { settings } = run(
       compileSettings('embedded', ['--data=/var/lib/whence'], { WHENCE_LISTEN: '', WHENCE_SECRET: '' }),

@@ -23,6 +23,7 @@ import { limitOf } from '../flags.ts'
 import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
+import { withValues } from '../../terminal/values.ts'
 import { readNewestInstalls } from './newest-installs.ts'
 import { readBack, type ReadBack } from './read-back.ts'
 
@@ -201,7 +202,7 @@ function whereFrom(visit: VisitRow): VisitSource {
   return recordOf(SOURCE_COLUMN_NAMES, (name) => visit[name])
 }
 
-async function list<R>(run: ToolRun, words: ListWords, listing: Listing<R>): Promise<number> {
+async function list<R extends object>(run: ToolRun, words: ListWords, listing: Listing<R>): Promise<number> {
   const isFollowing = run.flags.has('--follow')
   const limit = limitOf(run)
   const period = listPeriodOf(run, Date.now())
@@ -228,7 +229,7 @@ async function list<R>(run: ToolRun, words: ListWords, listing: Listing<R>): Pro
   return 0
 }
 
-function readRowsBack<R>(
+function readRowsBack<R extends object>(
   backend: ToolStores,
   listing: Listing<R>,
   { since_ms: sinceMs, until_ms: untilMs, limit }: WalkWindow,
@@ -248,7 +249,7 @@ function readRowsBack<R>(
 }
 
 /** Runs until the process or the service is stopped. */
-async function follow<R>(
+async function follow<R extends object>(
   backend: ToolStores,
   listing: Listing<R>,
   { show, shown }: { readonly show: Show<R>; readonly shown: readonly R[] },
@@ -268,11 +269,11 @@ async function follow<R>(
 type Show<R> = (rows: readonly R[]) => void
 
 /** Prints rows that come newest first in reverse: a person sees the end of the output. */
-function printer<R>(columns: readonly TextColumn<R>[], isJson: boolean): Show<R> {
+function printer<R extends object>(columns: readonly TextColumn<R>[], isJson: boolean): Show<R> {
   const table = createTable(columns, terminalChars())
   return (rows) => {
     const ordered = [...rows].reverse()
-    if (isJson) return printJson(ordered)
+    if (isJson) return printJson(ordered.map(withValues))
     print(
       table
         .lines(ordered)
