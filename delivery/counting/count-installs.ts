@@ -86,14 +86,11 @@ async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]
   const stored = (await facts.run('countedEvents', installations)).map(rowOfCount)
   const events = [...asked, ...(await adoptingEvents(facts, asked, stored))]
   const byInstallation = Map.groupBy(stored, keyOfInstallation)
-  const changes = [...Map.groupBy(events, keyOfInstallation)].flatMap(([key, own]) =>
-    changedRows(own, byInstallation.get(key) ?? []),
+  const judged = [...Map.groupBy(events, keyOfInstallation)].flatMap(([key, own]) =>
+    judgedChanges(own, byInstallation.get(key) ?? []),
   )
-  const rows = await withOrigins(
-    facts,
-    changes.map(({ row }) => row),
-  )
-  return changes.map(({ former, row }, at) => ({ former, row: rows[at] ?? row }))
+  const changes = await withOrigins(facts, judged.filter(isToBeLookedAt))
+  return changes.filter(isToBeStored).map(({ row, former }) => ({ row: nextVersion(row, former), former }))
 }
 
 async function factsOf(facts: FactsReader, keys: readonly EventKey[]): Promise<readonly CountedInstallRow[]> {
@@ -132,8 +129,8 @@ function placeInTable({ received_at: ms, event_id: id }: CountedInstallRow): str
   return `${ms} ${id}`
 }
 
-/** The rows of an installation that are new, or other than those stored. `events` are some of its facts. */
-function changedRows(
+/** The rows of an installation as they should be, each with the one that is stored. `events` are some of its facts. */
+function judgedChanges(
   events: readonly CountedInstallRow[],
   stored: readonly CountedInstallRow[],
 ): readonly ChangedRow[] {
@@ -144,19 +141,25 @@ function changedRows(
   const superseded = standing
     .filter((row) => !places.has(placeInTable(row)))
     .map((row) => ({ ...row, kind: 'superseded' }))
-  const former = new Map(stored.map((row) => [placeInTable(row), row]))
-  return [...rows, ...superseded].flatMap((row) => changedRow(row, former.get(placeInTable(row))))
+  const before = new Map(stored.map((row) => [placeInTable(row), row]))
+  return [...rows, ...superseded].map((row) => {
+    const former = before.get(placeInTable(row)) ?? null
+    const hasOrigin = former?.is_visit_known === true && former.visit_id === row.visit_id
+    return { row: hasOrigin ? withOrigin(row, former) : row, former }
+  })
 }
 
-/** None if it is stored as it is. */
-function changedRow(row: CountedInstallRow, former: CountedInstallRow | undefined): readonly ChangedRow[] {
-  if (former === undefined) return [{ row, former: null }]
-  const isOfSameVisit = former.visit_id === row.visit_id && former.is_visit_known
-  const next = { ...(isOfSameVisit ? withOrigin(row, former) : row), row_version: former.row_version }
-  const isSame = keysOf(next).every((column) => next[column] === former[column])
-  return isSame && (isOfSameVisit || row.visit_id === '')
-    ? []
-    : [{ row: { ...next, row_version: former.row_version + 1 }, former }]
+/** New, other than it is stored, or of a visit that was not known: its origin may be there now. */
+function isToBeLookedAt(change: ChangedRow): boolean {
+  return isToBeStored(change) || (change.row.visit_id !== '' && !change.row.is_visit_known)
+}
+
+function isToBeStored({ row, former }: ChangedRow): boolean {
+  return former === null || keysOf(row).some((column) => column !== 'row_version' && row[column] !== former[column])
+}
+
+function nextVersion(row: CountedInstallRow, former: CountedInstallRow | null): CountedInstallRow {
+  return { ...row, row_version: (former?.row_version ?? 0) + 1 }
 }
 
 /** All of these events with the kind of each, and of an install the visit that it counts for. */
@@ -224,20 +227,17 @@ function progressColumns({ isCompleted, isRan }: InstallProgress) {
 }
 
 /** With the origins of the visits, as far as the facts have them. */
-async function withOrigins(
-  facts: FactsReader,
-  rows: readonly CountedInstallRow[],
-): Promise<readonly CountedInstallRow[]> {
-  const wanted = rows.filter((row) => row.visit_id !== '' && !row.is_visit_known)
-  if (wanted.length === 0) return rows
+async function withOrigins(facts: FactsReader, changes: readonly ChangedRow[]): Promise<readonly ChangedRow[]> {
+  const wanted = changes.map(({ row }) => row).filter((row) => row.visit_id !== '' && !row.is_visit_known)
+  if (wanted.length === 0) return changes
   const visits = await facts.run('originsOfVisits', {
     ...ownersOf(wanted),
     visit_ids: wanted.map((row) => row.visit_id),
   })
   const origins = new Map(visits.map((visit) => [keyOfVisit(visit), visit]))
-  return rows.map((row) => {
-    const origin = origins.get(keyOfVisit(row))
-    return origin === undefined || row.is_visit_known ? row : withOrigin(row, { ...origin, is_visit_known: true })
+  return changes.map(({ row, former }) => {
+    const origin = row.is_visit_known ? undefined : origins.get(keyOfVisit(row))
+    return { row: origin === undefined ? row : withOrigin(row, { ...origin, is_visit_known: true }), former }
   })
 }
 

@@ -200,6 +200,24 @@ describe('installs in figures', function () {
     expect(await installsBy('campaign')).to.deep.equal({ slow: 2 })
   })
 
+  it('leave nothing to be counted again, also if a visit never comes', async () => {
+    await write([
+      install('one', of(visited(FROM_MS, {}))),
+      install('two'),
+      install('two', { receivedAtMs: FROM_MS + HOUR_MS }),
+    ])
+    await rollUp({ facts, nowMs: Date.now })
+    await rollUp({ facts, nowMs: Date.now })
+    const dirty = await facts.run('dirtyHours', { until_ms: Date.now(), limit: 1_000 })
+    expect(dirty.filter((hour) => hour.website === website)).to.deep.equal([])
+    const versions = await facts.connection.query(
+      `SELECT max(row_version) AS latest FROM counted_installs WHERE website = '${website}' LIMIT 1`,
+      {},
+      { turn: 'report' },
+    )
+    expect(versions).to.deep.equal([{ latest: 1 }])
+  })
+
   it('stay what they were when their visit and the events before have expired', async () => {
     const visit = visited(FROM_MS, { campaign: 'gone' })
     const events = [0, 1, 2].map((day) => install('one', { ...of(visit), receivedAtMs: FROM_MS + day * DAY_MS }))
