@@ -65,6 +65,11 @@ const VISIT = Type.Object(
     gpc: FLAG,
     is_handoff_only: FLAG,
     previous_visit_id: TEXT,
+    utm_source: TEXT,
+    utm_medium: TEXT,
+    utm_campaign: TEXT,
+    visitor_platform: TEXT,
+    visitor_kind: Type.String({ description: 'Empty: a person.' }),
   },
   { $id: 'VisitFacts' },
 )

@@ -1,9 +1,10 @@
 /**
  * Sites that send visitors, by the name that a link to a website would give them in `utm_source`, and the categories by which Google Analytics
- * groups channels. The categories are those of Google's list of sources for the default channel group; sites without one are here for their name.
+ * groups channels; those of providers are in their descriptors. The categories are those of Google's list of sources for the default channel group; sites without one are here for their name.
  */
 
-export type SiteCategory = 'search' | 'social' | 'video' | 'shopping' | 'other'
+import type { SiteCategory } from '../providers/descriptor.ts'
+import { PROVIDER_DESCRIPTORS } from '../providers/index.ts'
 
 interface KnownSite {
   readonly name: string
@@ -15,7 +16,6 @@ interface KnownSite {
  * every public suffix of one or two labels.
  */
 const SITES = `
-search google google.*
 search google-news news.google.com
 search google-play play.google.com
 search bing bing.com
@@ -55,12 +55,10 @@ search lycos lycos.com
 search excite excite.com
 search dogpile dogpile.com
 search exalead exalead.com
-social facebook facebook.com fb.com fb.me fb
 social instagram instagram.com ig
 social threads threads.net threads.com
 social messenger messenger.com m.me
 social whatsapp whatsapp.com wa.me
-social x x.com t.co twitter.com twitter tweetdeck.com
 social linkedin linkedin.com lnkd.in
 social reddit reddit.com redd.it
 social hackernews news.ycombinator.com hn hacker-news hacker_news
@@ -84,7 +82,6 @@ social scribd scribd.com
 social meetup meetup.com
 social pinterest pinterest.*
 social snapchat snapchat.com
-social tiktok tiktok.com
 social wechat wechat.com weixin.qq.com
 social weibo weibo.com weibo.cn
 social zhihu zhihu.com
@@ -191,15 +188,26 @@ other grok grok.com
 other phind phind.com
 `
 
-const BY_HOST_OR_NAME: ReadonlyMap<string, KnownSite> = new Map(
-  SITES.trim()
-    .split('\n')
-    .flatMap((line) => {
-      const [category = '', name = '', ...others] = line.split(' ')
-      const site = { name, category: categoryOf(category) }
-      return [name, ...others].map((key) => [key, site] as const)
-    }),
-)
+type NamedSite = readonly [hostOrName: string, site: KnownSite]
+
+function sitesListed(): readonly NamedSite[] {
+  const lines = SITES.trim().split('\n')
+  return lines.flatMap((line) => {
+    const [category = '', name = '', ...others] = line.split(' ')
+    const site = { name, category: categoryOf(category) }
+    return [name, ...others].map((key) => [key, site] as const)
+  })
+}
+
+function sitesOfProviders(): readonly NamedSite[] {
+  return Object.values(PROVIDER_DESCRIPTORS).flatMap(({ site }) => {
+    if (site === undefined) return []
+    const { source, category, names } = site
+    return [source, ...names].map((key) => [key, { name: source, category }] as const)
+  })
+}
+
+const BY_HOST_OR_NAME: ReadonlyMap<string, KnownSite> = new Map([...sitesListed(), ...sitesOfProviders()])
 
 function categoryOf(word: string): SiteCategory {
   if (word === 'search' || word === 'social' || word === 'video' || word === 'shopping') return word

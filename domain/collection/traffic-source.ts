@@ -3,7 +3,9 @@
  * itself stays beside them.
  */
 
-import { knownSite, type SiteCategory } from './known-sites.ts'
+import type { AdNetwork, SiteCategory } from '../providers/descriptor.ts'
+import { PROVIDER_DESCRIPTORS } from '../providers/index.ts'
+import { knownSite } from './known-sites.ts'
 
 export const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content', 'id'] as const
 export type Utm = { readonly [N in (typeof UTM_NAMES)[number]]?: string }
@@ -16,7 +18,7 @@ export interface LandingSource {
   /** Name of the click parameter that an advertising network added; empty if none did. */
   readonly click: string
   /** Address of the page before the landing; empty if there was none. */
-  readonly sourceReferrer: string
+  readonly referrer: string
 }
 
 interface SourceAndMedium {
@@ -62,36 +64,36 @@ type DefaultChannel = (typeof CHANNELS)[number]
 
 const DIRECT: SourceAndMedium = { source: '', medium: '' }
 
-interface AdNetwork extends SourceAndMedium {
-  /** The network in the campaign of its clicks without UTM. */
-  readonly name: string
+interface ClickSource extends AdNetwork {
+  readonly source: string
 }
 
-const GOOGLE_ADS: AdNetwork = { source: 'google', medium: 'cpc', name: 'Google Ads' }
-/** It marks links in unpaid posts, too. */
-const META: AdNetwork = { source: 'facebook', medium: 'social', name: 'Meta' }
-
-/** By click parameter, in lower case. */
-const AD_NETWORKS: ReadonlyMap<string, AdNetwork> = new Map([
-  ['gclid', GOOGLE_ADS],
-  ['gbraid', GOOGLE_ADS],
-  ['wbraid', GOOGLE_ADS],
-  ['dclid', { source: 'google', medium: 'display', name: 'Display & Video 360' }],
+const GOOGLE_DISPLAY: ClickSource = { source: 'google', medium: 'display', name: 'Display & Video 360' }
+/** Networks that are no providers, by click parameter in lower case; and a parameter of one that is of another of its networks. */
+const OTHER_NETWORKS: readonly (readonly [parameter: string, ClickSource])[] = [
+  ['dclid', GOOGLE_DISPLAY],
   ['msclkid', { source: 'bing', medium: 'cpc', name: 'Microsoft Ads' }],
-  ['fbclid', META],
-  ['ttclid', { source: 'tiktok', medium: 'cpc', name: 'TikTok Ads' }],
-  ['twclid', { source: 'x', medium: 'cpc', name: 'X Ads' }],
   ['li_fat_id', { source: 'linkedin', medium: 'cpc', name: 'LinkedIn Ads' }],
   ['rdt_cid', { source: 'reddit', medium: 'cpc', name: 'Reddit Ads' }],
   ['sccid', { source: 'snapchat', medium: 'cpc', name: 'Snapchat Ads' }],
   ['epik', { source: 'pinterest', medium: 'cpc', name: 'Pinterest Ads' }],
   ['yclid', { source: 'yandex', medium: 'cpc', name: 'Yandex Direct' }],
-])
+]
+
+const CLICK_SOURCES: ReadonlyMap<string, ClickSource> = new Map([...networksOfProviders(), ...OTHER_NETWORKS])
+
+function networksOfProviders(): readonly (readonly [parameter: string, ClickSource])[] {
+  return Object.values(PROVIDER_DESCRIPTORS).flatMap(({ clickParameters, site }) => {
+    if (site === undefined) return []
+    const click = { ...site.ads, source: site.source }
+    return clickParameters.map((parameter) => [parameter, click] as const)
+  })
+}
 
 /** A referrer on one of `origins` is the website itself, and no source. */
 export function trafficSourceOf(landing: LandingSource, origins: ReadonlySet<string>): TrafficSource {
   const { utm } = landing
-  const network = AD_NETWORKS.get(landing.click.toLowerCase()) ?? null
+  const network = CLICK_SOURCES.get(landing.click.toLowerCase()) ?? null
   const found = namedSource(landing, network, origins)
   const { source } = found
   const medium = utm.medium ?? found.medium
@@ -100,12 +102,20 @@ export function trafficSourceOf(landing: LandingSource, origins: ReadonlySet<str
   return { source, medium, campaign, channel: channelOf({ source, medium, campaign }) }
 }
 
-function namedSource(landing: LandingSource, network: AdNetwork | null, origins: ReadonlySet<string>): SourceAndMedium {
-  const { utm, ref, sourceReferrer } = landing
+function namedSource(
+  landing: LandingSource,
+  network: ClickSource | null,
+  origins: ReadonlySet<string>,
+): SourceAndMedium {
+  const { utm, ref, referrer } = landing
   // A link that names no medium was an advertisement if a click of one came along.
-  if (utm.source !== undefined) return { source: utm.source, medium: network === META ? '' : (network?.medium ?? '') }
+  if (utm.source !== undefined) return { source: utm.source, medium: mediumOfClick(network) }
   if (ref !== '') return { source: ref, medium: 'referral' }
-  return network ?? referringSite(sourceReferrer, origins)
+  return network ?? referringSite(referrer, origins)
+}
+
+function mediumOfClick(network: ClickSource | null): string {
+  return network === null || network.marksUnpaidLinks === true ? '' : network.medium
 }
 
 function referringSite(referrer: string, origins: ReadonlySet<string>): SourceAndMedium {

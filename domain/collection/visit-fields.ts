@@ -83,7 +83,7 @@ export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Vis
 
 /** A visit whose page has said nothing else is judged by its campaign and referrer. */
 export function trafficOf({ utm, sourceReferrer }: PageFields, origins: ReadonlySet<string>): TrafficSource {
-  return trafficSourceOf({ utm, sourceReferrer, ref: '', click: '' }, origins)
+  return trafficSourceOf({ utm, referrer: sourceReferrer, ref: '', click: '' }, origins)
 }
 
 function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {

@@ -13,9 +13,10 @@ interface SourceColumn {
 export const SOURCE_COLUMNS = {
   page_url: { title: 'Page', csv: 'page_url', isAddress: true },
   source_referrer: { title: 'Referrer', csv: 'referrer', isAddress: true },
-  utm_source: { title: 'Source', csv: 'utm_source' },
-  utm_medium: { title: 'Medium', csv: 'utm_medium' },
-  utm_campaign: { title: 'Campaign', csv: 'utm_campaign' },
+  source: { title: 'Source', csv: 'source' },
+  medium: { title: 'Medium', csv: 'medium' },
+  channel: { title: 'Channel', csv: 'channel' },
+  campaign: { title: 'Campaign', csv: 'campaign' },
   utm_term: { title: 'Term', csv: 'utm_term' },
   utm_content: { title: 'Content', csv: 'utm_content' },
   utm_id: { title: 'Campaign ID', csv: 'utm_id' },
@@ -34,13 +35,4 @@ export function sourceFacts(
     const { title, isAddress }: SourceColumn = SOURCE_COLUMNS[name]
     return { title, isAddress: isAddress === true, value: visit[name] }
   })
-}
-
-export type VisitOrigin = Pick<VisitSource, 'utm_source' | 'utm_campaign' | 'source_referrer'>
-
-/** Its source and campaign; without these the referrer, which is empty for a direct visit. */
-export function originParts(visit: VisitOrigin): { readonly named: readonly string[]; readonly referrer: string } {
-  const named = [visit.utm_source, visit.utm_campaign].filter((part) => part !== '')
-  if (named.length > 0) return { named, referrer: '' }
-  return { named, referrer: visit.source_referrer }
 }

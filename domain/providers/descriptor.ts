@@ -27,11 +27,35 @@ export interface ProviderDescriptor {
   readonly accounts?: { readonly idPattern: string; readonly what: string }
   /** Query parameters that carry its click IDs into a page's address. */
   readonly clickParameters: readonly string[]
+  /** Its website, as a source of visits. */
+  readonly site?: ProviderSite
   readonly block: ProviderBlock
   /** The address of its API. */
   readonly api: ProviderAddress
   /** The address that issues access tokens, if requests need one. */
   readonly tokens?: ProviderAddress
+}
+
+/** The category by which Google Analytics groups a source into a channel. */
+export type SiteCategory = 'search' | 'social' | 'video' | 'shopping' | 'other'
+
+export interface ProviderSite {
+  /** The source of a visit from there, as `utm_source` usually names it. */
+  readonly source: string
+  readonly category: SiteCategory
+  /** Its hosts and other names of the source (`domain/collection/known-sites.ts`). */
+  readonly names: readonly string[]
+  readonly ads: AdNetwork
+}
+
+/** What a click with one of its click parameters says of a visit. */
+export interface AdNetwork {
+  /** As people call it. */
+  readonly name: string
+  /** The medium of the click. */
+  readonly medium: string
+  /** It adds its click parameter to links in unpaid posts, too. */
+  readonly marksUnpaidLinks?: true
 }
 
 /** The block of a Destination that holds the provider's settings. */

@@ -18,6 +18,7 @@ export const googleAds = {
     session_attributes: 'Session attributes, as the Google tag gives them.',
   },
   clickParameters: ['gclid', 'wbraid', 'gbraid', 'dclid'],
+  site: { source: 'google', category: 'search', names: ['google.*'], ads: { name: 'Google Ads', medium: 'cpc' } },
   block: {
     field: 'googleAds',
     schema: {

@@ -13,6 +13,12 @@ export const meta = {
   identifiers: { fbp: 'text', fbc: 'text', fbclid: 'text' },
   identifierWords: { fbp: 'Browser ID in the cookie `_fbp`.', fbc: 'Click ID in the cookie `_fbc`.' },
   clickParameters: ['fbclid'],
+  site: {
+    source: 'facebook',
+    category: 'social',
+    names: ['facebook.com', 'fb.com', 'fb.me', 'fb'],
+    ads: { name: 'Meta', medium: 'social', marksUnpaidLinks: true },
+  },
   block: {
     field: 'meta',
     schema: {

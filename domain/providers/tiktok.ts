@@ -13,6 +13,7 @@ export const tiktok = {
   identifiers: { ttp: 'text', ttclid: 'text', ttclid_at: 'moment' },
   identifierWords: { ttp: 'Browser ID in the cookie `_ttp`.' },
   clickParameters: ['ttclid'],
+  site: { source: 'tiktok', category: 'social', names: ['tiktok.com'], ads: { name: 'TikTok Ads', medium: 'cpc' } },
   block: {
     field: 'tiktok',
     schema: {

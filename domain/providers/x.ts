@@ -12,6 +12,12 @@ export const x = {
   dedupeMs: hours(48),
   identifiers: { twclid: 'text', twclid_at: 'moment' },
   clickParameters: ['twclid'],
+  site: {
+    source: 'x',
+    category: 'social',
+    names: ['x.com', 't.co', 'twitter.com', 'twitter', 'tweetdeck.com'],
+    ads: { name: 'X Ads', medium: 'cpc' },
+  },
   block: {
     field: 'x',
     schema: {

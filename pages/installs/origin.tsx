@@ -2,13 +2,12 @@
 
 import type { ReactNode } from 'react'
 
-import { originParts, type VisitOrigin } from '../../domain/collection/visit-source.ts'
+import type { VisitSource } from '../../domain/collection/visit-source.ts'
 
-/** "newsletter / spring", a host, or "Direct". */
-export function originText(visit: VisitOrigin): string {
-  const { named, referrer } = originParts(visit)
-  if (named.length > 0) return named.map(isolated).join(' / ')
-  return referrer === '' ? DIRECT : isolated(hostOf(referrer))
+/** "newsletter / spring", "github", or "Direct". */
+export function originText({ source, campaign }: VisitSource): string {
+  const named = [source, campaign].filter((part) => part !== '')
+  return named.length === 0 ? DIRECT : named.map(isolated).join(' / ')
 }
 
 export const DIRECT = 'Direct'
@@ -16,10 +15,6 @@ export const DIRECT = 'Direct'
 /** Between Unicode isolate marks, so that right-to-left text of strangers does not reorder ours. */
 function isolated(text: string): string {
   return `\u2068${text}\u2069`
-}
-
-function hostOf(address: string): string {
-  return URL.canParse(address) && new URL(address).host !== '' ? new URL(address).host : address
 }
 
 /** Only http(s) addresses become links, shown in full. */

@@ -45,16 +45,16 @@ const PAGE_CHARS = 300
 
 /** The dimensions by which visits are counted and filtered: an expression over their columns for each. */
 export const COUNTED_BY = {
-  source: 'utm_source',
-  medium: 'utm_medium',
-  channel: "''",
-  campaign: 'utm_campaign',
+  source: 'source',
+  medium: 'medium',
+  channel: 'channel',
+  campaign: 'campaign',
   term: 'utm_term',
   content: 'utm_content',
   referrer: 'domain(source_referrer)',
   landing_page: "''",
   page: `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`,
-  visitor_platform: "''",
+  visitor_platform: 'visitor_platform',
 } as const satisfies Readonly<Record<OriginDimension, string>>
 
 /** Absent fields become empty text. */

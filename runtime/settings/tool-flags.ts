@@ -56,9 +56,9 @@ export const INSTALL_FLAGS = {
   '--path': { placeholder: 'PATH', doc: 'Only of this install path.' },
   '--platform': { placeholder: 'NAME', doc: 'Only of this platform.' },
   '--agent': { placeholder: 'NAME', doc: 'Only by this coding agent.' },
-  '--source': { placeholder: 'TEXT', doc: 'Only from visits with this utm_source.' },
-  '--medium': { placeholder: 'TEXT', doc: 'Only from visits with this utm_medium.' },
-  '--campaign': { placeholder: 'TEXT', doc: 'Only from visits with this utm_campaign.' },
+  '--source': { placeholder: 'TEXT', doc: 'Only from visits of this source.' },
+  '--medium': { placeholder: 'TEXT', doc: 'Only from visits of this medium.' },
+  '--campaign': { placeholder: 'TEXT', doc: 'Only from visits of this campaign.' },
   '--referrer': { placeholder: 'HOST', doc: 'Only from visits that this host referred.' },
   '--page': { placeholder: 'URL', doc: 'Only from visits of this page: its origin and path.' },
 } as const

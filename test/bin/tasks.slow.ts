@@ -24,7 +24,7 @@ const INSTALLATION = '0f1e2d3c4b5a69788796a5b4c3d2e1f0'
 /** What the commands of a page must show; the pages say so in words. */
 const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'agents.md': [/claude-code/],
-  'campaigns.md': [/launch/, /"utm_campaign":"launch"/],
+  'campaigns.md': [/launch/, /"campaign":"launch"/],
   'commands.md': [/matched/],
   'erasure.md': [/1 installations/, /Erased:/],
   'ga4.md': [/no problems/, /matched/, /acme-ga4/],

@@ -37,7 +37,9 @@ const INSTALL_ROW = {
   deliveries: JSON.stringify([{ destination: HOSTILE, action: HOSTILE, reason: HOSTILE }]),
 }
 const ACTIVITY_ROW = hostile('id noticed_at_ms organization website type subject message'.split(' '))
-const VISIT_ROW = hostile('visit_id website page_url utm_source utm_medium utm_campaign received_at_ms'.split(' '))
+const VISIT_ROW = hostile(
+  'visit_id website page_url source medium channel campaign visitor_kind received_at_ms'.split(' '),
+)
 const ATTEMPT_ROW = hostile(
   'destination provider attempt_id request_url request_body response_body started_at_ms error'.split(' '),
 )

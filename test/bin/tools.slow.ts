@@ -243,7 +243,7 @@ describe('the tools', function () {
     const [matched] = rowsOf(
       good(await tool('installs', '--json', '--source', 'newsletter', '--resolution', 'matched')),
     )
-    expect(matched?.['visit']).to.include({ page_url: `${TEST_ORIGIN}/install`, utm_campaign: 'launch' })
+    expect(matched?.['visit']).to.include({ page_url: `${TEST_ORIGIN}/install`, campaign: 'launch' })
     expect(await found('--campaign', 'launch'))
       .to.include(ids.matched)
       .and.not.to.include(ids.replaced)

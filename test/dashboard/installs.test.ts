@@ -48,8 +48,9 @@ describe('Installs in the dashboard', () => {
     expect(ids).to.deep.equal([pending, ...installs.toReversed()].map(({ install }) => install.eventId))
     expect(rows[0].install.resolution).to.equal('matched')
     expect(rows[1].visit).to.include({
-      utm_source: 'news',
-      utm_campaign: 'spring',
+      source: 'news',
+      campaign: 'spring',
+      channel: 'Unassigned',
       page_url: 'https://acme.dev/install',
     })
     expect(rows[2].visit).to.equal(null)

@@ -7,7 +7,7 @@ import { CHANNELS, trafficSourceOf, type LandingSource, type Utm } from '../../d
 
 const ORIGINS = new Set(['https://acme.dev', 'https://docs.acme.dev:8443', 'http://localhost:3000'])
 const from = (landing: Partial<LandingSource>) =>
-  trafficSourceOf({ utm: {}, ref: '', click: '', sourceReferrer: '', ...landing }, ORIGINS)
+  trafficSourceOf({ utm: {}, ref: '', click: '', referrer: '', ...landing }, ORIGINS)
 
 describe('the source of a visit', () => {
   const rows: readonly (readonly [name: string, landing: Partial<LandingSource>, expected: string])[] = [
@@ -18,14 +18,14 @@ describe('the source of a visit', () => {
       'n / email / Email / ',
     ],
     ['utm_source as it is written', { utm: { source: 'HN', campaign: 'Show HN' } }, 'HN /  / Organic Social / Show HN'],
-    ['ref', { ref: 'producthunt', sourceReferrer: 'https://github.com/x' }, 'producthunt / referral / Referral / '],
+    ['ref', { ref: 'producthunt', referrer: 'https://github.com/x' }, 'producthunt / referral / Referral / '],
     ['utm_medium beside ref', { ref: 'partner', utm: { medium: 'affiliate' } }, 'partner / affiliate / Affiliates / '],
     ['a click of Google Ads', { click: 'gclid' }, 'google / cpc / Paid Search / (Google Ads, auto-tagged)'],
     ['its other names', { click: 'WBRAID' }, 'google / cpc / Paid Search / (Google Ads, auto-tagged)'],
     ['a click of a social network', { click: 'twclid' }, 'x / cpc / Paid Social / (X Ads, auto-tagged)'],
     [
       'a click before the referrer',
-      { click: 'msclkid', sourceReferrer: 'https://github.com/' },
+      { click: 'msclkid', referrer: 'https://github.com/' },
       'bing / cpc / Paid Search / (Microsoft Ads, auto-tagged)',
     ],
     ['a link in a post on Facebook', { click: 'fbclid' }, 'facebook / social / Organic Social / (Meta, auto-tagged)'],
@@ -42,27 +42,27 @@ describe('the source of a visit', () => {
     ],
     [
       'a click of a network that is not listed',
-      { click: 'xyzclid', sourceReferrer: 'https://a.example/' },
+      { click: 'xyzclid', referrer: 'https://a.example/' },
       'a.example / referral / Referral / ',
     ],
-    ['a search engine', { sourceReferrer: 'https://www.google.co.uk/' }, 'google / organic / Organic Search / '],
+    ['a search engine', { referrer: 'https://www.google.co.uk/' }, 'google / organic / Organic Search / '],
     [
       'a site by its name',
-      { sourceReferrer: 'https://news.ycombinator.com/item' },
+      { referrer: 'https://news.ycombinator.com/item' },
       'hackernews / referral / Organic Social / ',
     ],
-    ['a site without a category', { sourceReferrer: 'https://github.com/acme' }, 'github / referral / Referral / '],
+    ['a site without a category', { referrer: 'https://github.com/acme' }, 'github / referral / Referral / '],
     [
       'a site that is not listed',
-      { sourceReferrer: 'https://www.blog.example/post' },
+      { referrer: 'https://www.blog.example/post' },
       'blog.example / referral / Referral / ',
     ],
-    ['a program', { sourceReferrer: 'android-app://com.slack/' }, 'com.slack / referral / Referral / '],
-    ['the website itself', { sourceReferrer: 'https://acme.dev/pricing' }, ' /  / Direct / '],
-    ['another origin of the website', { sourceReferrer: 'https://docs.acme.dev:8443/' }, ' /  / Direct / '],
-    ['the website before it redirected to https', { sourceReferrer: 'http://acme.dev/' }, ' /  / Direct / '],
-    ['a website below it', { sourceReferrer: 'https://blog.acme.dev/' }, 'blog.acme.dev / referral / Referral / '],
-    ['no address', { sourceReferrer: 'hmac:0123' }, ' /  / Direct / '],
+    ['a program', { referrer: 'android-app://com.slack/' }, 'com.slack / referral / Referral / '],
+    ['the website itself', { referrer: 'https://acme.dev/pricing' }, ' /  / Direct / '],
+    ['another origin of the website', { referrer: 'https://docs.acme.dev:8443/' }, ' /  / Direct / '],
+    ['the website before it redirected to https', { referrer: 'http://acme.dev/' }, ' /  / Direct / '],
+    ['a website below it', { referrer: 'https://blog.acme.dev/' }, 'blog.acme.dev / referral / Referral / '],
+    ['no address', { referrer: 'hmac:0123' }, ' /  / Direct / '],
     ['a campaign alone', { utm: { campaign: 'launch' } }, ' /  / Direct / launch'],
   ]
   for (const [name, landing, expected] of rows) {

@@ -19,9 +19,9 @@ export interface Span {
 interface RawVisit {
   readonly website: string
   readonly id: string
-  readonly utm_source: string
-  readonly utm_medium: string
-  readonly utm_campaign: string
+  readonly source: string
+  readonly medium: string
+  readonly campaign: string
   readonly referrer: string
   readonly origin: string
   readonly page_url: string
@@ -158,7 +158,7 @@ async function funnelOfHour(connection: FactsConnection, span: Span, steps: Read
   const copied = await ids('handoffs')
   const visits = await rawRows<RawVisit>(
     connection,
-    `SELECT website, visit_id AS id, utm_source, utm_medium, utm_campaign, domain(source_referrer) AS referrer, origin, page_url
+    `SELECT website, visit_id AS id, source, medium, campaign, domain(source_referrer) AS referrer, origin, page_url
     FROM visits WHERE ${within('issued_at', span)}`,
   )
   const hours = new Map<string, Counted>()
@@ -179,10 +179,10 @@ async function funnelOfHour(connection: FactsConnection, span: Span, steps: Read
 function valuesOf(visit: RawVisit): readonly (readonly [string, string])[] {
   return [
     ['visits', ''],
-    ['source', visit.utm_source],
-    ['medium', visit.utm_medium],
-    ['source_medium', `${visit.utm_source}\t${visit.utm_medium}`],
-    ['campaign', visit.utm_campaign],
+    ['source', visit.source],
+    ['medium', visit.medium],
+    ['source_medium', `${visit.source}\t${visit.medium}`],
+    ['campaign', visit.campaign],
     ['referrer', visit.referrer],
     ['page', visit.origin + new URL(visit.page_url).pathname],
   ]
@@ -230,7 +230,7 @@ async function sourcesOf(connection: FactsConnection, installs: readonly RawInst
   if (ids.length === 0) return new Map<string, string>()
   const rows = await rawRows<{ id: string; source: string }>(
     connection,
-    `SELECT visit_id AS id, any(utm_source) AS source FROM visits WHERE ${WEBSITES} AND visit_id IN (${ids.join(', ')}) GROUP BY id`,
+    `SELECT visit_id AS id, any(visits.source) AS source FROM visits WHERE ${WEBSITES} AND visit_id IN (${ids.join(', ')}) GROUP BY id`,
   )
   return new Map(rows.map(({ id, source }) => [id, source]))
 }

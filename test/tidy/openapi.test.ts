@@ -59,7 +59,7 @@ type AnswerOf<O extends keyof operations> = operations[O]['responses'] extends {
 export const roleOf = (me: AnswerOf<'me'>): 'Viewer' | 'Member' | 'Admin' | 'Owner' | undefined => me.organizations[0]?.role
 export const copied = (funnel: AnswerOf<'funnel'>): number => funnel.total.copied + funnel.steps.length
 export const stateOf = ({ streams }: AnswerOf<'streams'>): string | null | undefined => streams[0]?.state
-export const campaignOf = ({ installs }: AnswerOf<'installs'>): string | undefined => installs[0]?.visit?.utm_campaign
+export const campaignOf = ({ installs }: AnswerOf<'installs'>): string | undefined => installs[0]?.visit?.campaign
 export const secretOf = (made: operations['createWebhook']['responses'][201]): string => made.content['application/json'].secret
 export const nothing: operations['leave']['responses'][204]['content'] = undefined
 // @ts-expect-error An install that came from nowhere has no visit.

@@ -86,14 +86,16 @@ function visitLines({ install, visits, installationsOfVisit }: Explanation): str
 }
 
 function visitFacts(visit: VisitRow): string[] {
-  const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
+  const source = [visit.source, visit.medium, visit.channel].filter((part) => part !== '').join(' / ')
   const identities = readJsonColumn(visit.identities)
   const providers = Object.keys(identities ?? {})
   const gpc = visit.gpc ? ', under Global Privacy Control' : ''
   return [
     `  page       ${visit.page_url}`,
     `  came from  ${visit.source_referrer || 'no referrer'}`,
-    ...labelled('campaign', campaign),
+    ...labelled('source', source),
+    ...labelled('campaign', visit.campaign),
+    ...labelled('visitor', visit.visitor_kind),
     `  known to   ${identities === null ? 'damaged, cannot be read' : providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
   ]
 }

@@ -183,7 +183,7 @@ const ACTIVITY_COLUMNS: readonly TextColumn<ActivityRow>[] = [
 function cameFrom({ visit, visit_id: visitId }: InstallWithVisit): string {
   if (visitId === '') return '-'
   if (visit === null) return `visit ${visitId}`
-  const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
+  const campaign = [visit.source, visit.medium, visit.campaign].filter((part) => part !== '').join(' / ')
   return [visit.page_url, campaign].filter((part) => part !== '').join(', ')
 }
 

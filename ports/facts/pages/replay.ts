@@ -165,7 +165,7 @@ export const REPLAY_QUERIES = {
 
   /** The campaign's source of these visits, by ID; empty if a visit names none. */
   sourcesOfVisits: report<OwnedWebsite & { readonly visit_ids: readonly string[] }, SourceRow>(
-    `SELECT visit_id, utm_source AS source FROM ${once('visits')}
+    `SELECT visit_id, source FROM ${once('visits')}
     PREWHERE ${OF_WEBSITE} AND visit_id IN {visit_ids:Array(String)} LIMIT ${MAX_PAGE}`,
   ),
 } as const
