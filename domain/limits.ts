@@ -26,6 +26,8 @@ const LIMITS_IN_FORCE = {
   customFields: 10,
   customValueChars: 256,
   utmChars: 150,
+  clickNameChars: 32,
+  sittingChars: 22,
   sessionAttributesChars: 6_000,
   identifierChars: 1_024,
   urlChars: 8_192,

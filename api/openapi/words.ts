@@ -43,6 +43,14 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   'utm.term': '`utm_term`',
   'utm.content': '`utm_content`',
   'utm.id': '`utm_id`',
+  'source.page': `Address of the page of the landing. ${STORED} If the source says nothing of a landing, the page itself.`,
+  ref: '`ref` or `source` in the address of the landing.',
+  click: 'Name of the parameter that an advertising network added to that address, such as `gclid`; never its value.',
+  carried: 'Whether the landing was on an earlier page view, which the page remembered.',
+  sitting:
+    'Random text that the page views of one sitting have in common: figures count them as one visit. Without it each page view is one.',
+  entry:
+    'Whether this page view begins a visit. `false` without `sitting`: it belongs to a visit that is counted elsewhere.',
   client: 'Coarse facts about the browser. Other members are ignored.',
   brands: 'Client hint: brands of the browser.',
   fullVersionList: 'Client hint: brands with their full versions.',

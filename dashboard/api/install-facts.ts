@@ -60,6 +60,11 @@ const VISIT = Type.Object(
     url_id: TEXT,
     referrer: TEXT,
     landed_at_ms: maybe(NUMBER),
+    is_carried: Type.Boolean({ description: 'The landing was on an earlier page view.' }),
+    sitting: Type.String({ description: 'Names the page views of one visit in figures; empty if there is none.' }),
+    is_entry: Type.Union([Type.Boolean(), Type.Null()], {
+      description: 'Whether this page view began its sitting; null if the page did not say.',
+    }),
     identities: Type.String({ description: "JSON of the visitor's identifiers, by provider." }),
     client: TEXT,
     gpc: FLAG,

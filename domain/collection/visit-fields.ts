@@ -7,7 +7,7 @@ import { LIMITS } from '../limits.ts'
 import type { Identities, VisitId, WebsiteId } from '../model.ts'
 import { stripReferrer } from '../origin.ts'
 import { toMoment } from '../privacy/identities.ts'
-import { objectOf, type JsonObject } from '../strict-json.ts'
+import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
 import { CLIENT_SCHEMA, keepClient } from './client-hints.ts'
 import { trafficSourceOf, UTM_NAMES, type TrafficSource, type Utm } from './traffic-source.ts'
 import { visitorOf, type Visitor } from './visitor.ts'
@@ -38,6 +38,18 @@ interface PageFields {
   readonly sourceReferrer: string
   readonly landedAtMs: number | null
   readonly utm: Utm
+  /** Origin and path of the page of the landing; empty if it is not known. */
+  readonly landingPage: string
+  /** `ref` or `source` of the landing's address; empty if it has none. */
+  readonly ref: string
+  /** Name of the click parameter of an advertising network, never its value; empty if there was none. */
+  readonly click: string
+  /** The landing was on an earlier page view, which the page remembered or was told of. */
+  readonly isCarried: boolean
+  /** Names the page views of one visit in figures; empty if the page has no memory: its page view is a visit of its own. */
+  readonly sitting: string
+  /** Whether this page view began its sitting; null if the page did not say. */
+  readonly isEntry: boolean | null
   readonly client: Readonly<Record<string, unknown>>
 }
 
@@ -48,7 +60,18 @@ export const PAGE_PROPERTIES = {
     referrer: url,
     utm: object(Object.fromEntries(UTM_NAMES.map((name) => [name, text(LIMITS.utmChars)]))),
     landed_at: moment,
+    page: url,
+    ref: text(LIMITS.utmChars),
+    click: text(LIMITS.clickNameChars),
+    carried: { type: 'boolean' },
   }),
+  sitting: {
+    type: 'string',
+    minLength: LIMITS.sittingChars,
+    maxLength: LIMITS.sittingChars,
+    pattern: '^[A-Za-z0-9_-]+$',
+  },
+  entry: { type: 'boolean' },
   client: CLIENT_SCHEMA,
 } as const
 
@@ -61,11 +84,34 @@ export function pageFieldsOf(body: JsonObject, clean: (text: string) => string):
     sourceReferrer: clean(referrerOf(source['referrer'] ?? body['referrer'])),
     landedAtMs: toMoment(source['landed_at']),
     utm: sentUtm(objectOf(source['utm']), clean),
+    landingPage: clean(referrerOf(source['page'] ?? ownLanding(body))),
+    ref: clean(textOf(source['ref'])),
+    click: clean(textOf(source['click'])),
+    isCarried: source['carried'] === true,
+    sitting: textOf(body['sitting']),
+    isEntry: typeof body['entry'] === 'boolean' ? body['entry'] : null,
     client: keepClient(objectOf(body['client']), clean),
   }
 }
 
-const NO_PAGE_FIELDS: PageFields = { referrer: '', sourceReferrer: '', landedAtMs: null, utm: {}, client: {} }
+/** A visit that says nothing of an earlier landing landed where it was. */
+function ownLanding(body: JsonObject): unknown {
+  return objectOf(body['source'])['landed_at'] === undefined ? body['page_url'] : undefined
+}
+
+const NO_PAGE_FIELDS: PageFields = {
+  referrer: '',
+  sourceReferrer: '',
+  landedAtMs: null,
+  utm: {},
+  landingPage: '',
+  ref: '',
+  click: '',
+  isCarried: false,
+  sitting: '',
+  isEntry: null,
+  client: {},
+}
 
 type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origin' | 'pageUrl'
 
@@ -81,9 +127,11 @@ export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Vis
   }
 }
 
-/** A visit whose page has said nothing else is judged by its campaign and referrer. */
-export function trafficOf({ utm, sourceReferrer }: PageFields, origins: ReadonlySet<string>): TrafficSource {
-  return trafficSourceOf({ utm, referrer: sourceReferrer, ref: '', click: '' }, origins)
+export function trafficOf(
+  { utm, sourceReferrer, ref, click }: PageFields,
+  origins: ReadonlySet<string>,
+): TrafficSource {
+  return trafficSourceOf({ utm, referrer: sourceReferrer, ref, click }, origins)
 }
 
 function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {

@@ -12,6 +12,7 @@ interface SourceColumn {
 /** By column of the table of visits. */
 export const SOURCE_COLUMNS = {
   page_url: { title: 'Page', csv: 'page_url', isAddress: true },
+  landing_page: { title: 'Landing page', csv: 'landing_page', isAddress: true },
   source_referrer: { title: 'Referrer', csv: 'referrer', isAddress: true },
   source: { title: 'Source', csv: 'source' },
   medium: { title: 'Medium', csv: 'medium' },
@@ -20,6 +21,8 @@ export const SOURCE_COLUMNS = {
   utm_term: { title: 'Term', csv: 'utm_term' },
   utm_content: { title: 'Content', csv: 'utm_content' },
   utm_id: { title: 'Campaign ID', csv: 'utm_id' },
+  ref: { title: 'Ref', csv: 'ref' },
+  click: { title: 'Ad click', csv: 'click' },
 } as const satisfies Readonly<Record<string, SourceColumn>>
 
 type SourceColumnName = keyof typeof SOURCE_COLUMNS

@@ -156,6 +156,7 @@ function findLongAddress(body: JsonObject): string | null {
     ['/page_url', body['page_url']],
     ['/referrer', body['referrer']],
     ['/source/referrer', objectOf(body['source'])['referrer']],
+    ['/source/page', objectOf(body['source'])['page']],
   ]
   const long = addresses.find(([, value]) => addressChars(textOf(value)) > LIMITS.urlChars)
   return long === undefined ? null : long[0]

@@ -12,6 +12,8 @@ interface ColumnValues {
   readonly text: string
   readonly texts: readonly string[]
   readonly flag: boolean
+  /** Null if nobody has said it. */
+  readonly 'nullable flag': boolean | null
   readonly uint16: number
   readonly uint32: number
   readonly uint64: number

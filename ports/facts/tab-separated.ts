@@ -38,7 +38,7 @@ type Encoder = (value: unknown) => string
 const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   text: encodeText,
   texts: encodeTexts,
-  flag: (value) => (typeof value === 'boolean' ? (value ? '1' : '0') : refuseRange()),
+  flag: encodeFlag,
   uint16: (value) => encodeWhole(value, UINT16_MAX),
   uint32: (value) => encodeWhole(value, UINT32_MAX),
   uint64: (value) => encodeWhole(value, Number.MAX_SAFE_INTEGER),
@@ -46,6 +46,7 @@ const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   uint64s: encodeNumbers,
   float: (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : refuseRange()),
   time: encodeTime,
+  'nullable flag': (value) => (value === null ? '\\N' : encodeFlag(value)),
   'nullable time': (value) => (value === null ? '\\N' : encodeTime(value)),
   effect: (value) => (value === 'activated' || value === 'revoked' ? value : refuseRange()),
   cells: encodeCells,
@@ -143,6 +144,11 @@ function isEncodableWhole(value: unknown): boolean {
  * Seconds and a fraction: some versions read a bare whole number as seconds and others as ms. Always ten digits of
  * seconds, because fewer are parsed as the beginning of a calendar date.
  */
+function encodeFlag(value: unknown): string {
+  if (typeof value !== 'boolean') return refuseRange()
+  return value ? '1' : '0'
+}
+
 function encodeTime(value: unknown): string {
   if (!isTime(value)) return refuseRange()
   const fraction = String(value % 1000)

@@ -76,6 +76,7 @@ const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
   uint64s: /^Array\(UInt64\)$/,
   float: /^Float64$/,
   time: /^DateTime64\(3, 'UTC'\)$/,
+  'nullable flag': /^Nullable\(Bool\)$/,
   'nullable time': /^Nullable\(DateTime64\(3, 'UTC'\)\)$/,
   cells: /^Array\(Tuple\(String(, UInt32){6}\)\)$/,
   effect: /^Enum8\('activated' = 1, 'revoked' = 2\)$/,

@@ -444,7 +444,16 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
     describe('queries', () => {
       it('find visits of the website they belong to, whole', async () => {
         const id = visitId()
-        const mine = visitRecord({ website: unique('site'), visitId: id, gpc: true, previousVisitId: visitId() })
+        const landing = {
+          landingPage: 'https://acme.dev/blog/post',
+          ref: 'producthunt',
+          click: 'gclid',
+          isCarried: true,
+          sitting: 'aB3-_'.padEnd(22, 'x'),
+          isEntry: false,
+        }
+        const own = { website: unique('site'), visitId: id, gpc: true, previousVisitId: visitId() }
+        const mine = visitRecord({ ...own, ...landing })
         const other = visitRecord({ website: unique('site'), visitId: id })
         await store(facts(), [mine, other])
         const rows = await facts().run('visitsByIds', keysOf([mine.visit]))
@@ -466,12 +475,26 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           utm_term: '',
           utm_content: '',
           utm_id: '',
+          landing_page: landing.landingPage,
+          ref: 'producthunt',
+          click: 'gclid',
+          is_carried: true,
+          sitting: landing.sitting,
+          is_entry: false,
           identities: '{"ga4":{"G-ABC":{"client_id":"1.2","session_id":"3"}}}',
           client: '{"language":"de"}',
           gpc: true,
           is_handoff_only: false,
           previous_visit_id: mine.visit.previousVisitId,
         })
+      })
+
+      it('tell a page view that begins no sitting from one that does not say', async () => {
+        const visits = [true, false, null].map((isEntry) => visitRecord({ website: unique('site'), isEntry }))
+        await store(facts(), visits)
+        const rows = await facts().run('visitsByIds', keysOf(visits.map((record) => record.visit)))
+        const told = new Map(rows.map((row) => [row.visit_id, row.is_entry]))
+        expect(visits.map(({ visit }) => told.get(visit.visitId))).to.deep.equal([true, false, null])
       })
 
       it('return moments of any year as they were stored', async () => {

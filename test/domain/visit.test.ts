@@ -99,6 +99,7 @@ describe('a visit', () => {
         ['/page_url', { page_url: `${ORIGIN}/`.padEnd(8_193, 'a') }],
         ['/referrer', { referrer: `${ORIGIN}/`.padEnd(8_193, 'a') }],
         ['/source/referrer', { source: { referrer: `${ORIGIN}/`.padEnd(8_193, 'a') } }],
+        ['/source/page', { source: { page: `${ORIGIN}/`.padEnd(8_193, 'a') } }],
         ['/source/landed_at', { source: { landed_at: 'soon' } }],
         ['/identities/tiktok/ttclid_at', { identities: { tiktok: { ttclid_at: '1' } } }],
         ['/identities/x/twclid_at', { identities: { x: { twclid_at: '2026-13-01' } } }],
@@ -160,6 +161,29 @@ describe('a visit', () => {
         referrer: 'https://a.example/x',
         sourceReferrer: 'https://b.example/',
       })
+    })
+
+    it('where and how the visitor landed, and the sitting that the page view belongs to', () => {
+      const sitting = 'aB3-_'.padEnd(22, 'x')
+      const source = {
+        page: 'https://u:p@acme.dev/blog?x#y',
+        ref: 'producthunt',
+        click: 'gclid',
+        carried: true,
+        landed_at: 1,
+      }
+      const said = admit({ source, sitting, entry: true }).visit
+      expect(said).to.deep.include({ landingPage: 'https://acme.dev/blog', ref: 'producthunt', click: 'gclid' })
+      expect(said).to.deep.include({ isCarried: true, sitting, isEntry: true })
+      expect(said.traffic).to.deep.include({ source: 'producthunt', medium: 'referral' })
+      expect(admit({ entry: false }).visit).to.deep.include({ sitting: '', isEntry: false, isCarried: false })
+      expect(admit({}).visit).to.deep.include({ sitting: '', isEntry: null, ref: '', click: '' })
+    })
+
+    it('its own page as that of the landing, unless it landed earlier', () => {
+      expect(admit({}).visit.landingPage).to.equal(`${ORIGIN}/install`)
+      expect(admit({ source: { utm: { source: 'hn' } } }).visit.landingPage).to.equal(`${ORIGIN}/install`)
+      expect(admit({ source: { landed_at: NOW_MS - 1 } }).visit.landingPage).to.equal('')
     })
 
     it('its own referrer as that of the landing if the source names none, even an empty one', () => {
