@@ -14,6 +14,7 @@ interface DeliveryReasonRow {
 export const DELIVERY_REASONS = {
   destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
+  ci: { status: 'skipped', when: 'The install ran in CI or in a container, which the destination excludes.' },
   unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
   counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
   too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider accepts.' },

@@ -131,7 +131,9 @@ export interface InstallRecord extends RecordBase {
 
 /** The decision about a pending install. If there are several about one event, the earliest counts. */
 export interface DecisionRecord
-  extends Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs'>, InstallOutcome {
+  extends
+    Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isCi' | 'isContainer'>,
+    InstallOutcome {
   readonly v: 1
   readonly kind: 'install_decision'
   readonly decidedAtMs: number

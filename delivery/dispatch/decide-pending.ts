@@ -143,6 +143,8 @@ function decideOne(
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
     receivedAtMs: install.receivedAtMs,
+    isCi: install.isCi,
+    isContainer: install.isContainer,
     nowMs,
   })
   return decideInstall(install, result, plans)
@@ -181,7 +183,7 @@ function decisionRecord(
   { nowMs: decidedAtMs, catalogNumber }: { readonly nowMs: number; readonly catalogNumber: number },
 ): DecisionRecord {
   const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
-  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer } = install
+  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer, isCi, isContainer } = install
   return {
     v: 1,
     kind: 'install_decision',
@@ -190,6 +192,8 @@ function decisionRecord(
     eventId,
     installationId,
     receivedAtMs,
+    isCi,
+    isContainer,
     resolution,
     selectionPolicy,
     candidateCount,

@@ -18,6 +18,8 @@ export interface PlanInput {
   /** Null if no visit was matched. */
   readonly visitIssuedAtMs: number | null
   readonly receivedAtMs: number
+  readonly isCi: boolean
+  readonly isContainer: boolean
   readonly nowMs: number
 }
 
@@ -125,6 +127,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
 function plannedSkip(destination: Destination, input: PlanInput): SkipReason | null {
   if (destination.mode === 'Paused') return 'destination_paused'
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
+  if ((input.isCi || input.isContainer) && destination.ci === 'Exclude') return 'ci'
   if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
   const ageMs = input.nowMs - input.receivedAtMs
   return ageMs >= PROVIDER_DESCRIPTORS[destination.provider].maxAgeMs ? 'too_old' : null

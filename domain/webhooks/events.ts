@@ -28,12 +28,13 @@ export function eventOfDecision(record: DecisionRecord): NoticedEvent | null {
   return outcomeEvent(record, {})
 }
 
-type DecidedOutcome = InstallOutcome & Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs'>
+type DecidedOutcome = InstallOutcome &
+  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isCi' | 'isContainer'>
 
 function outcomeEvent(install: DecidedOutcome, more: object): NoticedEvent | null {
   const { website, organization, eventId, receivedAtMs: happenedAtMs, visitId, visitIssuedAtMs } = install
   const of = { organization, website, happenedAtMs, identity: `install ${website} ${eventId}` }
-  const shared = { website, eventId, ...more }
+  const shared = { website, eventId, ...more, ci: install.isCi, container: install.isContainer }
   if (install.resolution === 'unmatched')
     return { ...of, type: 'install.unmatched', data: { ...shared, reason: unmatchedReason(install) ?? 'no_receipt' } }
   if (install.resolution !== 'matched' || visitId === null) return null
