@@ -123,6 +123,7 @@ interface DashboardKeys extends ReferenceKeys {
   readonly memberHash: (text: string) => string
   readonly signInHash: (text: string) => string
   readonly changeHash: (text: string) => string
+  readonly testHash: (text: string) => string
 }
 
 /** What an installation has beside its engines, or not. */
@@ -215,7 +216,11 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         invitations: { roster, trail, hotState, letters: { outbox, baseUrl }, randomness, hash: keys.memberHash },
         hasBilling: billing !== null,
       }),
-      ...configurationHandlers(writing, { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail }),
+      ...configurationHandlers(
+        writing,
+        { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
+        { directory, keys },
+      ),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),

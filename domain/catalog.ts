@@ -6,7 +6,6 @@ import type {
   DestinationMode,
   EventType,
   HookScan,
-  Inclusion,
   LogStreamStart,
   OwnedWebsite,
   Plan,
@@ -141,8 +140,6 @@ export interface Destination {
   readonly mode: DestinationMode
   readonly eventTypes: readonly EventType[]
   readonly reconstructionWindowHours: number
-  /** Whether it gets installs in CI and in containers. */
-  readonly ci: Inclusion
   /** The provider's block of the resource without the references to secrets, for example `{ measurementId }`. */
   readonly settings: Readonly<Record<string, unknown>>
 }

@@ -78,10 +78,6 @@ export type Plan = (typeof PLANS)[number]
 export const DESTINATION_MODES = ['Validate', 'Live', 'Paused'] as const
 export type DestinationMode = (typeof DESTINATION_MODES)[number]
 
-/** Whether a destination gets installs of a kind that it usually does not. */
-export const INCLUSIONS = ['Exclude', 'Include'] as const
-export type Inclusion = (typeof INCLUSIONS)[number]
-
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 
@@ -236,6 +232,8 @@ export interface Install {
   /** Whether it ran in CI, and in a container, as the hook can tell. */
   readonly isCi: boolean
   readonly isContainer: boolean
+  /** The event carried the mark of a test. */
+  readonly isTest: boolean
   /** Absent if no coding agent named itself. */
   readonly agent?: CodingAgent
   readonly resolution: Resolution

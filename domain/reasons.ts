@@ -14,9 +14,9 @@ interface DeliveryReasonRow {
 export const DELIVERY_REASONS = {
   destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
-  ci: { status: 'skipped', when: 'The install ran in CI or in a container, which the destination excludes.' },
   unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
   counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
+  test: { status: 'skipped', when: 'The install, or the visit that it came from, was marked as a test.' },
   too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider accepts.' },
   gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
   no_identifier: { status: 'skipped', when: 'The visit holds no identifier that this provider could recognise.' },

@@ -132,7 +132,7 @@ export interface InstallRecord extends RecordBase {
 /** The decision about a pending install. If there are several about one event, the earliest counts. */
 export interface DecisionRecord
   extends
-    Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isCi' | 'isContainer'>,
+    Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isTest'>,
     InstallOutcome {
   readonly v: 1
   readonly kind: 'install_decision'

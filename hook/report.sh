@@ -206,6 +206,7 @@ whence_hook() (
     whence_say '  --handoff TOKEN  the token of the copied install command (or WHENCE_HANDOFF); with it no browser is looked at'
     whence_say '  --product-version VERSION  of the installed program (or WHENCE_PRODUCT_VERSION)'
     whence_say '  --place PLACE    where the command stood that was run, such as readme (or WHENCE_PLACE)'
+    whence_say '  --test MARK      this is a test of the installer: it is in no figure (the dashboard makes the mark)'
     whence_say '  --no-scan        look at no browser'
     whence_say '  --print          show the exact request on standard output and send nothing'
     whence_say '  --explain        say what is looked at and sent, and why'
@@ -224,6 +225,7 @@ whence_hook() (
     whence_prints=no
     whence_explains=no
     whence_scans=yes
+    whence_test=''
     whence_product_version=${WHENCE_PRODUCT_VERSION:-}
     whence_place=${WHENCE_PLACE:-}
     while [ $# -gt 0 ]; do
@@ -232,12 +234,12 @@ whence_hook() (
           [ -z "$whence_event" ] || whence_refuse 'more than one event type' || return 1
           whence_event=$1
           ;;
-        --handoff | --product-version | --place)
+        --handoff | --product-version | --place | --test)
           [ $# -ge 2 ] || whence_refuse "$1 needs a value" || return 1
           whence_take_value "$1" "$2"
           shift
           ;;
-        --handoff=* | --product-version=* | --place=*) whence_take_value "${1%%=*}" "${1#*=}" ;;
+        --handoff=* | --product-version=* | --place=* | --test=*) whence_take_value "${1%%=*}" "${1#*=}" ;;
         --no-scan) whence_scans=no ;;
         --print) whence_prints=yes ;;
         --explain) whence_explains=yes ;;
@@ -264,6 +266,7 @@ whence_hook() (
       --handoff) whence_handoff=$2 ;;
       --product-version) whence_product_version=$2 ;;
       --place) whence_place=$2 ;;
+      --test) whence_test=$2 ;;
     esac
   }
 
@@ -885,6 +888,7 @@ ${CONTINUOUS_INTEGRATION:-}${RUN_ID:-}" ]
     whence_add_member default_browser "$(whence_default_browser)"
     whence_add_member timezone "$(whence_timezone)"
     whence_add_member language "$(whence_language)"
+    whence_add_member test "$whence_test"
     if [ -n "$whence_product_version" ]; then whence_body="$whence_body,\"product_version\":\"$whence_product_version\""; fi
     if [ -n "$whence_place" ]; then whence_body="$whence_body,\"place\":\"$whence_place\""; fi
     # A coding agent at work may set CI so that programs ask nothing.

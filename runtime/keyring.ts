@@ -19,6 +19,8 @@ const CACHE_ENTRIES = 10_000
 export interface Keyring extends ReceiptKeys, KeyedHashes {
   /** As `logHash` under every secret that is still read, to find what was hashed before a rotation. */
   readonly logHashes: (value: string) => readonly string[]
+  /** As `testHash` under every secret that is still read. */
+  readonly testHashes: (text: string) => readonly string[]
 }
 
 /** Hashes under the secret that signs. */
@@ -37,6 +39,8 @@ interface KeyedHashes {
   readonly signInHash: (text: string) => string
   /** Proves who changed an object in the dashboard, 32 hex digits. */
   readonly changeHash: (text: string) => string
+  /** Signs marks of tests, 32 hex digits. */
+  readonly testHash: (text: string) => string
 }
 
 /**
@@ -72,9 +76,12 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   const [secret] = secrets
   const [current] = [...rings.entries()]
   if (secret === undefined || current === undefined) throw new SecretProblem('there is no master secret')
-  const logHashes = (value: string): readonly string[] =>
-    [...rings.values()].map((ring) => hashHex(ring.logHash, value))
-  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]), logHashes }
+  const hashesBy =
+    (use: 'logHash' | 'test') =>
+    (value: string): readonly string[] =>
+      [...rings.values()].map((ring) => hashHex(ring[use], value))
+  const ofAll = { logHashes: hashesBy('logHash'), testHashes: hashesBy('test') }
+  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]), ...ofAll }
 }
 
 /** One secret a line; blank lines and lines that begin with `#` are skipped. The first one signs. */
@@ -133,6 +140,7 @@ interface HashKeys {
   readonly member: Mac
   readonly signIn: Mac
   readonly change: Mac
+  readonly test: Mac
 }
 
 function keySet(secret: string): KeySet {
@@ -147,6 +155,7 @@ function keySet(secret: string): KeySet {
     member: macOf('member'),
     signIn: macOf('sign in'),
     change: macOf('changed by'),
+    test: macOf('test mark'),
   }
 }
 
@@ -219,6 +228,7 @@ function hashes(secret: string, keys: HashKeys): KeyedHashes {
     memberHash: (text) => hashHex(keys.member, text),
     signInHash: (text) => hashHex(keys.signIn, text),
     changeHash: (text) => hashHex(keys.change, text),
+    testHash: (text) => hashHex(keys.test, text),
   }
 }
 

@@ -95,6 +95,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   language: "The user's language. One text, or a list of texts.",
   product_version: 'Version of the installed program. No control characters.',
   place: 'Where the command stood that was run, such as `readme`. No control characters.',
+  test: 'The mark of a test, as the dashboard signs it; a made-up one is ignored.',
   ci: 'Whether it ran in CI.',
   container: 'Whether it ran in a container.',
   duplicate: 'Whether this `event_id` was reported before.',

@@ -23,6 +23,7 @@ import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/collection/rate.ts'
 import { COUNTED, resolve, type ResolutionResult } from '../../domain/collection/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
+import { isTestMark } from '../../domain/collection/test-mark.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation } from '../../ports/hot-state/hot-state.ts'
 import type { KnownAnswer } from '../../ports/hot-state/settled-record.ts'
@@ -227,20 +228,20 @@ async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> 
   const nowMs = exchange.receivedAtMs
   const path = chooseInstallPath(website.organization, event.sentInstallPath)
   const result = await resolveEvent(first, path, deps)
+  const isTest = isTestMark(deps.keys, ownedWebsite(website), first.request.body['test'], nowMs)
   const deliveries = planDeliveries({
     destinations: website.destinations,
     eventType: event.eventType,
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
     receivedAtMs: nowMs,
-    isCi: event.isCi,
-    isContainer: event.isContainer,
     nowMs,
+    isTest,
   })
   const agent = codingAgentOf(exchange.userAgent)
   // At least that of the catalog in which the website was found.
   const { number: catalogNumber } = deps.catalog()
-  const reported = { event, installPath: path.installPath, agent }
+  const reported = { event, installPath: path.installPath, agent, isTest }
   return recordInstall({ website, reported, result, deliveries, catalogNumber, nowMs })
 }
 

@@ -1,6 +1,8 @@
 /** `POST /v1/visits`: records a visit and answers with the marker that the SDK writes into the browser. */
 
 import { visitHits } from '../../domain/collection/rate.ts'
+import { ownedWebsite } from '../../domain/catalog.ts'
+import { isTestMark } from '../../domain/collection/test-mark.ts'
 import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
 import { isBot, visitorOf } from '../../domain/collection/visitor.ts'
@@ -47,7 +49,12 @@ export async function admit(
     : await countTrackedEvent({ exchange, website }, deps, recorder)
   const admitted = admitVisit(body, {
     site: { website, page, origin, siblings: siblingsOf(website, deps.catalog()) },
-    marks: { gpc: saysGpc(exchange), isUnrecorded: usage.isUnrecorded, isHandoffOnly: form.isHandoffOnly },
+    marks: {
+      gpc: saysGpc(exchange),
+      isUnrecorded: usage.isUnrecorded,
+      isHandoffOnly: form.isHandoffOnly,
+      isTest: isTestMark(deps.keys, ownedWebsite(website), body['test'], exchange.receivedAtMs),
+    },
     keys: deps.keys,
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,

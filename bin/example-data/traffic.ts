@@ -191,6 +191,7 @@ function madeUpInstall(
     place: '',
     isCi: false,
     isContainer: false,
+    isTest: false,
     ...(agent === null ? {} : { agent }),
     resolution,
     selectionPolicy,

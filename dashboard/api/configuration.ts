@@ -8,7 +8,7 @@ import { displayName } from '../../domain/resources/resource-fields.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { LISTED_OBJECT, SPEC, STORED_OBJECT, TRIED_OBJECT, WARNING, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, TEXT, typed } from './shapes.ts'
+import { FLAG, NUMBER, TEXT, typed } from './shapes.ts'
 
 const KIND = '/api/organizations/:organization/resources/:kind'
 const OBJECT = `${KIND}/:namespace/:name` as const
@@ -94,6 +94,20 @@ export const CONFIGURATION_ROUTES = {
     summary: 'Store credentials in a new Secret, which cannot be read here again; answers its name.',
     body: Type.Object({ values: CREDENTIALS, destination: OWNER, logStream: OWNER }),
     answers: { 201: Type.Object({ name: TEXT, keys: Type.Array(TEXT) }) },
+  },
+  createTestMark: {
+    method: 'POST',
+    path: '/api/organizations/:organization/websites/:website/test',
+    needs: 'Member',
+    rate: 'write',
+    summary: 'Sign the mark of a test, for ten minutes: what carries it is recorded, and in no figure and no delivery.',
+    answers: {
+      201: Type.Object({
+        mark: Type.String({ description: "For the hook's `--test`." }),
+        expiresAt: NUMBER,
+        link: Type.String({ description: 'A page of the website, with the mark for its script.' }),
+      }),
+    },
   },
   signUp: {
     method: 'POST',

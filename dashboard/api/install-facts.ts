@@ -22,6 +22,7 @@ const LINE = {
   country: Type.String({ description: "Of the machine's time zone; empty if that names none." }),
   is_ci: FLAG,
   is_container: FLAG,
+  is_test: FLAG,
   resolution: TEXT,
   reason: TEXT,
   selection_policy: TEXT,

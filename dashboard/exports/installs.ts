@@ -42,6 +42,7 @@ const COLUMNS: ListedTable<SourcedInstall>['columns'] = {
   country: ({ install }) => install.country,
   ci: ({ install }) => String(install.is_ci),
   container: ({ install }) => String(install.is_container),
+  test: ({ install }) => String(install.is_test),
   resolution: ({ install }) => install.resolution,
   selection_policy: ({ install }) => install.selection_policy,
   candidate_count: ({ install }) => install.candidate_count,

@@ -258,7 +258,14 @@ function withOrigin(row: CountedInstallRow, origin: Origin): CountedInstallRow {
 const NO_ORIGIN = { ...recordOf(keysOf(ORIGIN_COLUMNS), () => ''), is_visit_known: false }
 
 function rowOfFact(fact: CountableRow): CountedInstallRow {
-  const { received_at_ms: received_at, visit_issued_at_ms: visit_issued_at, is_ci, is_container, ...columns } = fact
+  const {
+    received_at_ms: received_at,
+    visit_issued_at_ms: visit_issued_at,
+    is_ci,
+    is_container,
+    is_test,
+    ...columns
+  } = fact
   return {
     ...columns,
     received_at,
@@ -268,7 +275,7 @@ function rowOfFact(fact: CountableRow): CountedInstallRow {
     is_begun_by_run: false,
     version_before: '',
     ...progressColumns(NO_PROGRESS),
-    is_left_out: is_ci || is_container,
+    is_left_out: is_ci || is_container || is_test,
     is_visit_of_later: false,
     ...NO_ORIGIN,
     row_version: 1,

@@ -143,9 +143,8 @@ function decideOne(
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
     receivedAtMs: install.receivedAtMs,
-    isCi: install.isCi,
-    isContainer: install.isContainer,
     nowMs,
+    isTest: install.isTest,
   })
   return decideInstall(install, result, plans)
 }
@@ -183,7 +182,7 @@ function decisionRecord(
   { nowMs: decidedAtMs, catalogNumber }: { readonly nowMs: number; readonly catalogNumber: number },
 ): DecisionRecord {
   const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
-  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer, isCi, isContainer } = install
+  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer, isTest } = install
   return {
     v: 1,
     kind: 'install_decision',
@@ -192,8 +191,7 @@ function decisionRecord(
     eventId,
     installationId,
     receivedAtMs,
-    isCi,
-    isContainer,
+    isTest,
     resolution,
     selectionPolicy,
     candidateCount,

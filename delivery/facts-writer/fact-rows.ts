@@ -157,6 +157,7 @@ function installRow({ install, request, retentionDays }: InstallRecord, place: E
     country: countryOfZone(install.timezone),
     is_ci: install.isCi,
     is_container: install.isContainer,
+    is_test: install.isTest,
     ...outcomeColumns(install),
     request_id: request.id,
     retention_days: retentionDays,

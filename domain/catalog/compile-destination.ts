@@ -53,7 +53,6 @@ function finished(
     mode: spec.mode,
     eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
     reconstructionWindowHours: spec.reconstructionWindowHours,
-    ci: spec.ci,
     settings: core.block.settings,
   })
   return core.finished

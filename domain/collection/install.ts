@@ -105,6 +105,7 @@ export function isOnlyCounted(organization: Organization, path: PathChoice): boo
 
 interface ReportedInstall {
   readonly event: InstallEvent
+  readonly isTest: boolean
   readonly installPath: string | null
   readonly agent: CodingAgent | null
 }
@@ -121,7 +122,7 @@ interface InstallDecision {
 
 export function recordInstall(decision: InstallDecision): Install {
   const { website, reported, result } = decision
-  const { event, installPath, agent } = reported
+  const { event, installPath, agent, isTest } = reported
   return {
     website: website.id,
     organization: website.organization.id,
@@ -140,6 +141,7 @@ export function recordInstall(decision: InstallDecision): Install {
     place: event.place,
     isCi: event.isCi,
     isContainer: event.isContainer,
+    isTest,
     ...(agent === null ? {} : { agent }),
     ...installOutcome(event.eventId, result, decision.deliveries),
     catalogNumber: decision.catalogNumber,

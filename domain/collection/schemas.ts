@@ -54,6 +54,8 @@ const identities = object({
 /** No maximum length: anything that is not a website's ID gets `website_not_found`, whatever its form. */
 const project: Schema = { type: 'string' }
 const gpc: Schema = { type: 'boolean' }
+/** One that proves nothing is ignored, never an error, so only its type is checked. */
+const test: Schema = { type: 'string' }
 
 const visitProperties: Schema = {
   project,
@@ -62,6 +64,7 @@ const visitProperties: Schema = {
   identities,
   ...PAGE_PROPERTIES,
   gpc,
+  test,
 }
 
 const VISIT_REQUIRED = ['project', 'url_id', 'page_url']
@@ -118,6 +121,7 @@ export const EVENT_SCHEMA = object(
     place: statedFact,
     ci: yesOrNo,
     container: yesOrNo,
+    test,
   },
   { required: ['project', 'event_id', 'installation_id', 'event_type'] },
 )

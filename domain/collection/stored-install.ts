@@ -80,6 +80,7 @@ export const isInstall = shapeOf<Install>({
   place: isText,
   isCi: isFlag,
   isContainer: isFlag,
+  isTest: isFlag,
   agent: orAbsent(isNameOfList<CodingAgent>),
   resolution: isOneOf(RESOLUTIONS),
   selectionPolicy: isOneOf(SELECTION_POLICIES),

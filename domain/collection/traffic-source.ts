@@ -38,10 +38,7 @@ export interface TrafficSource extends TaggedSource {
   readonly channel: string
 }
 
-/**
- * The channels of the default channel group of Google Analytics, in its words.
- * @internal
- */
+/** The channels of the default channel group of Google Analytics, in its words. */
 export const CHANNELS = [
   'Direct',
   'Cross-network',

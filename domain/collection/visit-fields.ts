@@ -27,6 +27,8 @@ export interface Visit extends PageFields {
   readonly identities: Identities
   readonly gpc: boolean
   readonly isHandoffOnly: boolean
+  /** The page view carried the mark of a test. */
+  readonly isTest: boolean
   readonly previousVisitId: VisitId | null
   readonly traffic: TrafficSource
   readonly visitor: Visitor
@@ -117,7 +119,7 @@ type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origi
 
 /** A visit with only the given fields, its own landing unless the time of one is given, for tests of destinations and of the service. */
 export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Visit {
-  const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, previousVisitId: null }
+  const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, isTest: false, previousVisitId: null }
   const landing = given.landedAtMs === undefined ? { sourceReferrer: given.referrer ?? '' } : {}
   const visit = { ...NO_PAGE_FIELDS, ...rest, ...landing, ...given }
   return {

@@ -31,6 +31,7 @@ interface VisitMarks {
   readonly isHandoffOnly: boolean
   /** The organisation has used up its quota: the receipt says so and nothing is stored. */
   readonly isUnrecorded: boolean
+  readonly isTest: boolean
 }
 
 interface VisitContext {
@@ -123,6 +124,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: marks.gpc, clean }),
     gpc: marks.gpc,
     isHandoffOnly: marks.isHandoffOnly,
+    isTest: marks.isTest,
     previousVisitId: previous?.visitId ?? null,
   }
   return { kind: 'admitted', visit, receipt, claims, previous }

@@ -3,7 +3,8 @@
 import type { JsonObject } from '../strict-json.ts'
 import { isCrawler } from './crawlers.ts'
 
-type VisitorPlatform = 'macos' | 'windows' | 'linux' | 'ios' | 'android'
+export const VISITOR_PLATFORMS = ['macos', 'windows', 'linux', 'ios', 'android'] as const
+type VisitorPlatform = (typeof VISITOR_PLATFORMS)[number]
 
 /** Programs that open a page because a person asked for it, by the name in their User-Agent. */
 const AGENTS = [
@@ -25,7 +26,7 @@ const AUTOMATION = 'automation'
 const BOT = 'bot'
 
 export interface Visitor {
-  /** `VisitorPlatform`; empty if it is none of these, or not known. */
+  /** One of `VISITOR_PLATFORMS`; empty if it is none of these, or not known. */
   readonly platform: string
   /** Empty for a person; else `bot`, `automation`, or the name of an agent. */
   readonly kind: string

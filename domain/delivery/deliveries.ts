@@ -18,9 +18,8 @@ export interface PlanInput {
   /** Null if no visit was matched. */
   readonly visitIssuedAtMs: number | null
   readonly receivedAtMs: number
-  readonly isCi: boolean
-  readonly isContainer: boolean
   readonly nowMs: number
+  readonly isTest: boolean
 }
 
 /** One plan per destination, in their order: what the answer reports, as far as the request knows. */
@@ -58,6 +57,7 @@ export function visitSkip(
   destination: Destination,
 ): SkipReason | null {
   const { provider } = destination
+  if (visit.isTest) return 'test'
   if (PROVIDER_DESCRIPTORS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
   if (provider !== 'ga4') return visit.identities[provider] === undefined ? 'no_identifier' : null
   const measurementId = destination.settings['measurementId']
@@ -125,9 +125,9 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
 
 /** First match wins, in the order in which the decisions list the reasons. */
 function plannedSkip(destination: Destination, input: PlanInput): SkipReason | null {
+  if (input.isTest) return 'test'
   if (destination.mode === 'Paused') return 'destination_paused'
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
-  if ((input.isCi || input.isContainer) && destination.ci === 'Exclude') return 'ci'
   if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
   const ageMs = input.nowMs - input.receivedAtMs
   return ageMs >= PROVIDER_DESCRIPTORS[destination.provider].maxAgeMs ? 'too_old' : null

@@ -4,8 +4,8 @@ import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
-import type { DestinationMode, EventType, HookScan, Inclusion, Plan, VisitPolicy } from '../model.ts'
-import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, INCLUSIONS, PLANS, VISIT_POLICIES } from '../model.ts'
+import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy } from '../model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, VISIT_POLICIES } from '../model.ts'
 import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
@@ -91,7 +91,6 @@ interface DestinationSpec extends InstallationSpec {
   readonly mode: DestinationMode
   readonly eventTypes?: readonly EventType[]
   readonly reconstructionWindowHours: number
-  readonly ci: Inclusion
   /** Exactly one of the providers' blocks, under its own name. */
   readonly [block: string]: unknown
 }
@@ -286,12 +285,6 @@ const destination: JsonSchema = {
       default: LIMITS.reconstructionHours.fallback,
       minimum: LIMITS.reconstructionHours.min,
       maximum: LIMITS.reconstructionHours.max,
-    },
-    ci: {
-      type: 'string',
-      description: 'Whether installs in CI and in containers are delivered, too.',
-      default: 'Exclude',
-      enum: INCLUSIONS,
     },
     ...Object.fromEntries(Object.values(PROVIDER_DESCRIPTORS).map(({ block }) => [block.field, block.schema])),
   },

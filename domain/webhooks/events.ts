@@ -18,7 +18,7 @@ export interface NoticedEvent {
   readonly identity: string
 }
 
-/** Null for an install that is still pending, or only counted. */
+/** Null for an install that is still pending, only counted, or marked as a test: receivers count them. */
 export function eventOfInstall({ install }: InstallRecord): NoticedEvent | null {
   const { eventType, installPath } = install
   return outcomeEvent(install, { eventType, ...(installPath === null ? {} : { installPath }) })
@@ -29,12 +29,13 @@ export function eventOfDecision(record: DecisionRecord): NoticedEvent | null {
 }
 
 type DecidedOutcome = InstallOutcome &
-  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isCi' | 'isContainer'>
+  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isTest'>
 
 function outcomeEvent(install: DecidedOutcome, more: object): NoticedEvent | null {
   const { website, organization, eventId, receivedAtMs: happenedAtMs, visitId, visitIssuedAtMs } = install
+  if (install.isTest) return null
   const of = { organization, website, happenedAtMs, identity: `install ${website} ${eventId}` }
-  const shared = { website, eventId, ...more, ci: install.isCi, container: install.isContainer }
+  const shared = { website, eventId, ...more }
   if (install.resolution === 'unmatched')
     return { ...of, type: 'install.unmatched', data: { ...shared, reason: unmatchedReason(install) ?? 'no_receipt' } }
   if (install.resolution !== 'matched' || visitId === null) return null

@@ -11,6 +11,7 @@ import { Snippet } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
+import { TryIt } from './try-it.tsx'
 import { STEPS, type SnippetPlace, type Step } from './steps.ts'
 
 export function ChecklistPage(): ReactNode {
@@ -45,6 +46,7 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
             place={{ service: location.origin, website, installCommand }}
             onInstallCommand={setInstallCommand}
           />
+          {websites.length > 0 && <TryIt organization={organization} website={website} />}
         </>
       )}
     </Page>

@@ -30,6 +30,16 @@ export function checklistQuery(organization: string, { website }: WebsiteFilter 
   })
 }
 
+export type TestMark = JsonFrom<'createTestMark'>
+
+export function askForTestMark(organization: string, website: string): Promise<TestMark> {
+  const names = { organization, website }
+  return ask<TestMark>(path('/api/organizations/:organization/websites/:website/test', names), {
+    method: 'POST',
+    body: {},
+  })
+}
+
 /** Whether the set-up is unfinished: no install was matched yet. */
 export function isNew({ lines }: Checklist): boolean {
   return lines.some(({ id, isDone }) => id === 'install_matched' && !isDone)

@@ -61,6 +61,7 @@ export function MachineFacts({ install, organization }: MachineProps): ReactNode
     ['Country', install.country === '' ? '' : `${install.country}, of its time zone`],
     ['Run by', install.agent === '' ? 'a person, as far as the hook can tell' : install.agent],
     ['Ran in', surroundings(install)],
+    ['Test', install.is_test ? 'yes: in no figure, and nothing is delivered' : ''],
     ['Version', install.product_version],
     ['Place', install.place],
     [

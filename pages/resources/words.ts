@@ -120,7 +120,6 @@ const LABELS: Readonly<Record<string, string>> = {
   id: 'ID',
   websiteRef: 'Website',
   eventTypes: 'Types of install events',
-  ci: 'Installs in CI and containers',
 }
 
 /** Descriptions of fields are those of the docs, which are read beside YAML; these name what a form shows otherwise. */

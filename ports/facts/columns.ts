@@ -85,6 +85,7 @@ export const TABLE_COLUMNS = {
       country: 'text',
       is_ci: 'flag',
       is_container: 'flag',
+      is_test: 'flag',
       ...OUTCOME,
       request_id: 'text',
       ...KEPT,

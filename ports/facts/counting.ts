@@ -41,6 +41,7 @@ const COUNTABLE = selectFrom('installs', [
   'place',
   'is_ci',
   'is_container',
+  'is_test',
   'resolution',
   'selection_policy',
   'reason',

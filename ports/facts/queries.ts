@@ -281,14 +281,14 @@ export const QUERIES = {
   traffic: report<WholePeriod, TrafficRow>(`
     SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
       SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
-      WHERE ${withinPeriod('issued_at')} AND visitor_kind = '' GROUP BY organization, website
+      WHERE ${withinPeriod('issued_at')} AND visitor_kind = '' AND NOT is_test GROUP BY organization, website
       UNION ALL
       SELECT organization, website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
-        SELECT organization, website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')}
+        SELECT organization, website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')} AND NOT is_test
         UNION ALL
         SELECT organization, website, event_id, resolution, false FROM install_decisions
         WHERE ${withinPeriod('received_at')} AND (organization, website, event_id) IN (
-          SELECT organization, website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending')
+          SELECT organization, website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending' AND NOT is_test)
       ) GROUP BY organization, website
     ) GROUP BY organization, website LIMIT ${MAX_WEBSITES}`),
 

@@ -7,7 +7,7 @@ import { askExtras, askReaders } from './parts.ts'
 import { BODY_BYTES } from './limits.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
-import { landingOf, originAndPath } from './source.ts'
+import { firstGroup, landingOf, originAndPath } from './source.ts'
 
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
 export const viewPage = (): PageView => ({ url: location.href, referrer: nativeDocument.referrer, nowMs: Date.now() })
@@ -18,7 +18,9 @@ export async function beginVisit(page: Page, project: string): Promise<VisitBody
   const page_url = originAndPath(location.href)
   const referrer = originAndPath(nativeDocument.referrer)
   const url_id = page.registeredId ?? (await urlIdOf(page_url))
-  const body = { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient() }
+  // The mark of a test, from the dashboard; without one the member is left out of the JSON.
+  const test = firstGroup(/#_whence_test=(.+)/, page.view.url)
+  const body = { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient(), test }
   return body
 }
 

@@ -140,6 +140,7 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
     place: 'readme',
     isCi: false,
     isContainer: false,
+    isTest: false,
     resolution: 'unmatched',
     selectionPolicy: 'none',
     candidateCount: 0,
@@ -167,8 +168,7 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
 
 /** The decision that a pending install is matched to a visit; or not, if `changes` say so. */
 export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
-  const { website, organization, eventId, installationId, receivedAtMs, isCi, isContainer, deliveries, answer } =
-    install
+  const { website, organization, eventId, installationId, receivedAtMs, deliveries, answer } = install
   const outcome = {
     resolution: 'matched',
     selectionPolicy: 'latest_visit',
@@ -177,6 +177,7 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     visitIssuedAtMs: SAMPLE_MS - 1_000,
     gpc: false,
     verdicts: [],
+    isTest: false,
     ...changes,
   } as const
   return {
@@ -187,8 +188,6 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     eventId,
     installationId,
     receivedAtMs,
-    isCi,
-    isContainer,
     deliveries,
     answer: { ...answer, resolution: outcome.resolution, selection_policy: outcome.selectionPolicy },
     decidedAtMs: SAMPLE_MS + 2_000,

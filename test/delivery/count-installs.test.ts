@@ -127,8 +127,13 @@ describe('installs in figures', function () {
     expect(await installsBy('agent')).to.deep.equal({ codex: 1, '(none)': 1 })
   })
 
-  it('leave out what came from CI and containers', async () => {
-    await write([install('one', { isCi: true }), install('two', { isContainer: true }), install('three')])
+  it('leave out what came from CI and containers, and tests', async () => {
+    await write([
+      install('one', { isCi: true }),
+      install('two', { isContainer: true }),
+      install('three'),
+      install('four', { isTest: true }),
+    ])
     expect(await total()).to.include({ installs: 1 })
   })
 

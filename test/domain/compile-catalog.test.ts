@@ -327,7 +327,6 @@ describe('compileCatalog', () => {
           mode: 'Validate',
           eventTypes: ['install_started', 'install_completed', 'first_run'],
           reconstructionWindowHours: 72,
-          ci: 'Exclude',
           settings: { measurementId: 'G-ABC1234567' },
         },
       ])

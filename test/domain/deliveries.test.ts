@@ -35,9 +35,8 @@ function planOf(input: Partial<PlanInput>): ReturnType<typeof planDeliveries> {
     resolution: 'matched',
     visitIssuedAtMs: NOON_MS - HOUR_MS,
     receivedAtMs: NOON_MS,
-    isCi: false,
-    isContainer: false,
     nowMs: NOON_MS,
+    isTest: false,
     ...input,
   })
 }
@@ -61,8 +60,6 @@ describe('the plan of deliveries', () => {
   const SKIPS: readonly [string, Partial<PlanInput>][] = [
     ['destination_paused', { destinations: [destinationOf({ mode: 'Paused' })] }],
     ['event_type_not_selected', { destinations: [destinationOf({ eventTypes: ['first_run'] })] }],
-    ['ci', { isCi: true }],
-    ['ci', { isContainer: true, resolution: 'unmatched', visitIssuedAtMs: null }],
     ['unmatched', { resolution: 'unmatched', visitIssuedAtMs: null }],
     ['counted', { resolution: 'counted', visitIssuedAtMs: null }],
     ['too_old', { nowMs: NOON_MS + 71 * HOUR_MS }],
@@ -74,11 +71,6 @@ describe('the plan of deliveries', () => {
       ])
     })
   }
-
-  it('plans an install in CI for a destination that includes them', () => {
-    const destinations = [destinationOf({ ci: 'Include' })]
-    expect(planOf({ destinations, isCi: true, isContainer: true })[0]?.status).to.equal('pending')
-  })
 
   it('still plans an install of just under the age limit', () => {
     expect(planOf({ nowMs: NOON_MS + 71 * HOUR_MS - 1 })[0]?.status).to.equal('pending')
@@ -119,9 +111,8 @@ describe('the plan of a pending install', () => {
       resolution,
       visitIssuedAtMs,
       receivedAtMs: NOON_MS,
-      isCi: false,
-      isContainer: false,
       nowMs: NOON_MS + HOUR_MS,
+      isTest: false,
     }).map((plan) => [plan.destination, plan.status, plan.reason, plan.sessionMode])
 
   it('names what is certainly not sent, and leaves the rest open', () => {

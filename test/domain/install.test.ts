@@ -119,7 +119,7 @@ describe('an install event', () => {
     const install = recordInstall({
       catalogNumber: 1,
       website: site,
-      reported: { event, installPath: 'cli', agent: 'codex' },
+      reported: { event, installPath: 'cli', agent: 'codex', isTest: false },
       result: resolve({
         nowMs: NOW_MS,
         receipts: [],
@@ -160,7 +160,7 @@ describe('an install event', () => {
         recordInstall({
           catalogNumber: 1,
           website,
-          reported: { event, installPath: 'cli', agent: null },
+          reported: { event, installPath: 'cli', agent: null, isTest: false },
           result,
           deliveries: [],
           nowMs: NOW_MS,
@@ -189,7 +189,7 @@ describe('an install event', () => {
       const counted = recordInstall({
         catalogNumber: 1,
         website: site,
-        reported: { event, installPath: null, agent: null },
+        reported: { event, installPath: null, agent: null, isTest: false },
         result: COUNTED,
         deliveries: [],
         nowMs: NOW_MS,

@@ -35,7 +35,7 @@ const pageOf = (body: Record<string, unknown>): VisitPage => {
 }
 const admit = (
   more: Record<string, unknown> = {},
-  flags = { gpc: false, isHandoffOnly: false, isUnrecorded: false },
+  flags = { gpc: false, isHandoffOnly: false, isUnrecorded: false, isTest: false },
 ) => {
   const body = bodyOf(more)
   const random = Uint8Array.from([1, 2, 3, 4, 5])
@@ -133,8 +133,8 @@ describe('a visit', () => {
     })
 
     it('carry the flags it was admitted with', () => {
-      const { claims, visit } = admit({}, { gpc: true, isHandoffOnly: true, isUnrecorded: true })
-      expect(claims).to.deep.include({ gpc: true, isHandoffOnly: true, isUnrecorded: true })
+      const { claims, visit } = admit({}, { gpc: true, isHandoffOnly: true, isUnrecorded: true, isTest: false })
+      expect(claims).to.deep.include({ gpc: true, isHandoffOnly: true, isUnrecorded: true, isTest: false })
       expect(visit).to.deep.include({ gpc: true, isHandoffOnly: true })
     })
 
@@ -221,7 +221,8 @@ describe('a visit', () => {
         expect(admit({ previous_receipt }).visit.previousVisitId).to.equal(null)
       }
       expect(
-        admit({ previous_receipt: issue({}) }, { gpc: false, isHandoffOnly: true, isUnrecorded: false }).previous,
+        admit({ previous_receipt: issue({}) }, { gpc: false, isHandoffOnly: true, isUnrecorded: false, isTest: false })
+          .previous,
       ).to.equal(null)
     })
 

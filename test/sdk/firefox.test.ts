@@ -67,6 +67,16 @@ describe('sdk in Firefox', function () {
       expect(noise).to.deep.equal([])
     })
 
+    it('passes on the mark of a test that the address has, and says nothing of tests without one', async () => {
+      const page = await firefox.browser.newPage()
+      await page.goto(`${site.add(script())}#_whence_test=t1.abc.p_0123456789abcdef.00ff`)
+      const [marked] = await service.waitFor('/v1/visits')
+      expect(marked?.body.test).to.equal('t1.abc.p_0123456789abcdef.00ff')
+      await page.goto(`${site.add(script())}#section`)
+      const [, plain] = await service.waitFor('/v1/visits', 2)
+      expect(plain?.body).to.not.have.property('test')
+    })
+
     it('counts each path once if data-spa is set', async () => {
       const page = await firefox.browser.newPage()
       await page.goto(site.add(script('data-spa')))

@@ -65,6 +65,7 @@ function installLines(install: InstallRow, nowMs: number): string[] {
       'ran in',
       [...(install.is_ci ? ['CI'] : []), ...(install.is_container ? ['a container'] : [])].join(', '),
     ),
+    ...labelled('test', install.is_test ? 'yes: in no figure, and nothing is delivered' : ''),
     ...labelled('version', install.product_version),
     ...labelled('place', install.place),
     `  result     ${resolution}: ${why}`,

@@ -73,12 +73,12 @@ interface AwaitedConsumer {
 }
 
 /** A consumer that begins when its topic is there, with the oldest entry: none was appended before. */
-export function startWhenThere({ isThere: ask, start, onFailure }: AwaitedConsumer): Consumer {
+export function startWhenThere({ isThere: isMade, start, onFailure }: AwaitedConsumer): Consumer {
   let member: Consumer | null = null
   const look = every(
     LOOK_EVERY_MS,
     async (signal) => {
-      if (!(await ask()) || signal.aborted) return LOOK_EVERY_MS
+      if (!(await isMade()) || signal.aborted) return LOOK_EVERY_MS
       member = await start()
       return Infinity
     },

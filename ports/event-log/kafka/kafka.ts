@@ -155,10 +155,10 @@ class LogInKafka implements EventLog {
   async consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
     const start = () => this.#startMember(topic, group, handler, options)
-    const ask = () => this.#ask((admin) => isThere(admin, this.#topicName(topic)))
-    if (isAlwaysThere(topic) || (await ask())) return start()
+    const look = () => this.#ask((admin) => isThere(admin, this.#topicName(topic)))
+    if (isAlwaysThere(topic) || (await look())) return start()
     const onFailure = (error: unknown): void => this.#rules.listener.onHandlerFailure(error, topic, group)
-    const awaited = startWhenThere({ isThere: ask, start, onFailure })
+    const awaited = startWhenThere({ isThere: look, start, onFailure })
     this.#consumers.add(awaited)
     return {
       rewind: (sinceMs) => awaited.rewind(sinceMs),

@@ -81,6 +81,7 @@ const INSTALL_LINE = selectFrom('installs', [
   'country',
   'is_ci',
   'is_container',
+  'is_test',
   ...LINE_DECIDED,
 ])
 export type InstallLineRow = RowsOf<typeof INSTALL_LINE>

@@ -102,7 +102,7 @@ export function visitSteps(period: RawPeriod): string {
   SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
     SELECT visit.issued_at AS issued_at, ${columns}
-    FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)}) AS visit ${join}
+    FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test) AS visit ${join}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 }
 
@@ -119,7 +119,7 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
     SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns},
       [('visits', ''), ${VISIT_PAIRS}] AS pairs
     FROM (SELECT organization, website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
-      FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)}) AS visit
+      FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test) AS visit
     ${join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 }

@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS visits {{onCluster}}
     client String COMMENT 'JSON: coarse hints of the browser',
     gpc Bool,
     is_handoff_only Bool,
+    is_test Bool,
     previous_visit_id String COMMENT 'Empty where the page held no receipt',
     source LowCardinality(String) COMMENT 'Empty: Direct',
     medium LowCardinality(String) COMMENT 'Empty if there is none',
@@ -122,6 +123,7 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     country LowCardinality(String) COMMENT 'Of the time zone; empty if that names none',
     is_ci Bool,
     is_container Bool,
+    is_test Bool,
     resolution LowCardinality(String),
     selection_policy LowCardinality(String),
     candidate_count UInt16,
@@ -145,7 +147,7 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     PROJECTION by_arrival
     (
         SELECT organization, website, received_at, event_id, installation_id, event_type, install_path, platform, agent, product_version, place,
-            country, is_ci, is_container, resolution, selection_policy, reason, visit_id
+            country, is_ci, is_container, is_test, resolution, selection_policy, reason, visit_id
         ORDER BY organization, website, received_at
     )
 )

@@ -774,6 +774,18 @@ const STATED: readonly Fixture[] = [
     receipts: [],
     says: /given version .* left out\n.*given place .* left out\n/,
   },
+  {
+    name: 'the mark of a test',
+    args: ['install_completed', '--no-scan', '--test', 't1.abc123.p_0123456789abcdef.0123456789abcdef0123456789abcdef'],
+    receipts: [],
+    body: { test: 't1.abc123.p_0123456789abcdef.0123456789abcdef0123456789abcdef' },
+  },
+  {
+    name: 'a mark that could not be one',
+    args: ['install_completed', '--no-scan', '--test=a b"'],
+    receipts: [],
+    body: { test: undefined },
+  },
   { name: '--place without a value', args: ['first_run', '--place'], receipts: null, says: /needs a value/ },
 ]
 

@@ -48,6 +48,7 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   place: isString(STATED),
   ci: isTrue,
   container: isTrue,
+  test: isString(/^[A-Za-z0-9_.]{1,128}$/),
 }
 const REQUIRED = ['project', 'event_id', 'installation_id', 'event_type', 'receipts']
 const HEADERS = [
