@@ -26,7 +26,7 @@ const LAYERS = [
   [
     ...below(
       'domain',
-      'typed-keys.ts base64url.ts durations.ts host.ts once-per-object.ts schema providers reasons.ts model.ts limits.ts',
+      'typed-keys.ts base64url.ts durations.ts zone-countries.ts time-zones.ts host.ts once-per-object.ts schema providers reasons.ts model.ts limits.ts',
     ),
     ...below('domain', 'errors.ts strict-json.ts guards.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
     ...below('domain', 'resources published people catalog privacy collection'),

@@ -118,6 +118,8 @@ export interface Organization extends CompiledFrom {
   readonly displayName: string
   readonly plan: Plan
   readonly logRetentionDays: number
+  /** By its name in the IANA database; decides days in figures. */
+  readonly timeZone: string
   /** Oldest first. */
   readonly installPaths: readonly InstallPath[]
   /** The install path that counts installs without a valid path; null only if the organisation has no path. */

@@ -22,11 +22,6 @@ export function hourAfter(ms: number): number {
   return hourOf(ms) + HOUR_MS
 }
 
-/** End of the last hour that a period touches; `untilMs` itself is outside of the period. */
-export function endOfHours(untilMs: number): number {
-  return hourAfter(untilMs - 1)
-}
-
 const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
 const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
 /** The form that senders must use. The two obsolete forms are ambiguous and not supported (RFC 9110, section 5.6.7). */

@@ -34,6 +34,7 @@ const LIMITS_IN_FORCE = {
   clientHintChars: 256,
   machineFactChars: 128,
   statedFactChars: 64,
+  timeZoneChars: 64,
   browsersPerInstall: 32,
   handoffCommandChars: 65_536,
   markerBytes: 1_021,

@@ -194,8 +194,9 @@ function carriedCall(call: OrganizationCall, websitesOf: Directory['websites']):
 }
 
 function carriedOrganization(organization: DirectoryOrganization): DirectoryOrganization {
-  const { id, namespace, objectName, displayName, plan, tenant, logRetentionDays, installPaths } = organization
-  const carried = { id, namespace, objectName, displayName, plan, logRetentionDays, installPaths }
+  const { id, namespace, objectName, displayName, plan, tenant, logRetentionDays, timeZone, installPaths } =
+    organization
+  const carried = { id, namespace, objectName, displayName, plan, logRetentionDays, timeZone, installPaths }
   return tenant === undefined ? carried : { ...carried, tenant }
 }
 

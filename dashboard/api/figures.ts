@@ -21,7 +21,12 @@ const VISIT_COUNTS = Type.Object(STEPS, { $id: 'VisitStepCounts' })
 const INSTALLS = each(INSTALL_COUNTS, NUMBER)
 const COUNTED_INSTALLS = Type.Object(INSTALLS, { $id: 'InstallCounts' })
 /** The figures of a page, for its period. */
-const FIGURES = { since: TIME, until: TIME, exampleUntil: EXAMPLE_UNTIL }
+const FIGURES = {
+  since: TIME,
+  until: TIME,
+  timeZone: Type.String({ description: "The organisation's, which decides hours and days." }),
+  exampleUntil: EXAMPLE_UNTIL,
+}
 
 const ROW = {
   row: oneOf(
@@ -101,15 +106,17 @@ export const FIGURE_ROUTES = {
   funnel: {
     ...READ,
     path: '/api/organizations/:organization/funnel',
-    summary: 'Visits of a period and the steps that each of them reached, by hour or day.',
+    summary: 'Visits of a period and the steps that each of them reached, by hour or day of the time zone.',
     query: { website, ...PERIOD },
     answers: {
       200: Type.Object({
         ...FIGURES,
         total: VISIT_COUNTS,
         before: Type.Object({ total: VISIT_COUNTS }),
-        stepMs: NUMBER,
-        steps: Type.Array(Type.Object({ at: TIME, ...STEPS })),
+        step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
+        steps: Type.Array(Type.Object({ at: TIME, until: TIME, isPart: FLAG, ...STEPS }), {
+          description: 'All of the period; of the first and the last it may have only a part.',
+        }),
       }),
     },
   },

@@ -4,6 +4,7 @@
  */
 
 import { DAY_MS } from '../../domain/durations.ts'
+import { timeZone } from '../../domain/time-zones.ts'
 import { refuseField } from '../../domain/errors.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -20,7 +21,7 @@ const MOST_DAYS = 31
 /** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'sharedCommands'>) => {
-    const period = periodOf(call)
+    const period = periodOf(call, timeZone(reads.organization.timeZone))
     if ('code' in period) return period
     const { sinceMs, untilMs } = period
     if (untilMs - sinceMs > MOST_DAYS * DAY_MS) {
@@ -38,6 +39,7 @@ export function readSharedCommands(scope: ReadScope) {
     return answer({
       since: sinceMs,
       until: untilMs,
+      timeZone: reads.organization.timeZone,
       leastInstallations: LEAST_INSTALLATIONS,
       mostListed: MOST_LISTED,
       exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),

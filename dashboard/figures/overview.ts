@@ -14,6 +14,7 @@ export function readOverview(scope: ReadScope) {
     return answer({
       since,
       until,
+      timeZone: reads.organization.timeZone,
       websites: reads.websites.map(({ id, displayName }) => ({ id, displayName })),
       exampleUntil: await readExampleUntil(reads, since, call.nowMs),
       hours: hours.map(({ hour_ms: at, visits }) => ({ at, visits })),

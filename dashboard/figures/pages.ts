@@ -1,10 +1,11 @@
 /** The pages of figures: funnel, sources, match rate, usage. Each is one answer. */
 
 import { recordOf } from '../../domain/typed-keys.ts'
-import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
+import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { cellOf, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
+import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -26,8 +27,13 @@ export interface FigureParts {
   readonly keyIds: readonly number[]
 }
 
+/** With the time zone that decides its days. */
+interface ZonedSource extends FigureSource {
+  readonly zone: TimeZone
+}
+
 type FiguresPage<Page extends object, Asked> = (
-  source: FigureSource,
+  source: ZonedSource,
   period: FiguresPeriod,
   call: Asked,
 ) => Promise<Page>
@@ -38,12 +44,14 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
   page: FiguresPage<Page, Asked>,
 ) {
   return scope(async (reads, call: Asked) => {
-    const period = periodOf(call)
+    const zone = timeZone(reads.organization.timeZone)
+    const period = periodOf(call, zone)
     if (isRefusedPeriod(period)) return period
-    const source = { reads, nowMs: call.nowMs, keyIds }
+    const source = { reads, nowMs: call.nowMs, keyIds, zone }
     return answer({
       since: period.sinceMs,
       until: period.untilMs,
+      timeZone: zone.name,
       ...(await page(source, period, call)),
       exampleUntil: await readExampleUntil(reads, period.sinceMs, call.nowMs),
     })
@@ -55,16 +63,17 @@ function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
 }
 
 /** Visits of the period with every step that each has reached until now, and the same for the previous period. */
-export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
+export async function funnelPage(source: ZonedSource, period: FiguresPeriod) {
   const before = await readFigures(source, periodBefore(period), ['visits'])
-  const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
-  const steps = await readSteps(source, period, { dimension: 'visits', stepMs })
+  const step = period.untilMs - period.sinceMs <= 2 * DAY_MS ? ('hour' as const) : ('day' as const)
+  const steps = stepsOf(source.zone, { at: period.sinceMs, until: period.untilMs }, step)
+  const counts = await readSteps(source, 'visits', steps)
   return {
     // The sum of the steps, so that both come from the same statements.
-    total: named(VISIT_STEPS, totalOf(sumCells(steps.map(({ counts }) => cellOf({ value: '', counts }))))),
+    total: named(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
     before: { total: named(VISIT_STEPS, totalOf(before.get('visits'))) },
-    stepMs,
-    steps: steps.map(({ at, counts }) => ({ at, ...named(VISIT_STEPS, counts) })),
+    step,
+    steps: steps.map((each, place) => ({ ...each, ...named(VISIT_STEPS, counts[place] ?? []) })),
   }
 }
 
@@ -167,20 +176,20 @@ interface TrackedDay {
 /** Of all websites that the organisation has or had, as the quota counts. Days without any are left out. */
 async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promise<readonly TrackedDay[]> {
   const former = await trackedByFormer(source, period)
-  const pageViews = await readSteps(source, period, { dimension: 'page_views', stepMs: DAY_MS })
-  const events = await readSteps(source, period, { dimension: 'events', stepMs: DAY_MS })
-  const installs = await readInstallSteps(source, await installSlices(source, period), DAY_MS)
-  const countAt = (steps: typeof events, at: number): number => steps.find((step) => step.at === at)?.counts[0] ?? 0
-  const formerAt = (at: number) => former.find((day) => day.at_ms === at) ?? { visits: 0, installs: 0 }
-  const days = new Set([...pageViews, ...events].map(({ at }) => at).concat(former.map((day) => day.at_ms)))
-  return [...days]
-    .sort((a, b) => a - b)
-    .map((at) => ({
+  const steps = stepsOf(timeZone(UTC_ZONE), { at: period.sinceMs, until: period.untilMs }, 'day')
+  const pageViews = await readSteps(source, 'page_views', steps)
+  const events = await readSteps(source, 'events', steps)
+  const installs = await readInstallSteps(source, await installSlices(source, period), steps)
+  const days = steps.map(({ at }, place) => {
+    const { visits = 0, installs: reports = 0 } = former.find((day) => day.at_ms === at) ?? {}
+    return {
       at,
-      pageViews: countAt(pageViews, at) + formerAt(at).visits,
-      events: countAt(events, at) + formerAt(at).installs,
-      installs: installs.find((step) => step.at === at)?.counts.installs ?? 0,
-    }))
+      pageViews: (pageViews[place]?.[0] ?? 0) + visits,
+      events: (events[place]?.[0] ?? 0) + reports,
+      installs: installs[place]?.installs ?? 0,
+    }
+  })
+  return days.filter((day) => day.pageViews + day.events > 0)
 }
 
 /** Websites that were deleted, in pieces of days: of a large one, a month is more than one statement should count. */

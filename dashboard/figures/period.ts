@@ -1,7 +1,8 @@
-/** The period that a page of figures asks for: whole hours. */
+/** The period that a page of figures asks for: whole hours of the organisation's time zone. */
 
-import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../domain/durations.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
+import type { TimeZone } from '../../domain/time-zones.ts'
 
 export interface FiguresPeriod {
   readonly sinceMs: number
@@ -18,11 +19,11 @@ export interface AskedOfFigures {
   readonly nowMs: number
 }
 
-export function periodOf({ query, nowMs }: AskedOfFigures): FiguresPeriod | Refusal {
+export function periodOf({ query, nowMs }: AskedOfFigures, zone: TimeZone): FiguresPeriod | Refusal {
   const { since, until } = query
-  const present = hourAfter(nowMs)
-  const end = until === undefined ? present : Math.min(endOfHours(until), present)
-  const start = hourOf(since ?? Math.max(0, end - DEFAULT_DAYS * DAY_MS))
+  const present = zone.hourAfter(nowMs)
+  const end = until === undefined ? present : Math.min(zone.hourAfter(until - 1), present)
+  const start = zone.hourOf(since ?? Math.max(0, end - DEFAULT_DAYS * DAY_MS))
   if (start >= end) return refuseField('/since', 'must be before until and now')
   if (end - start > MAX_DAYS * DAY_MS) {
     return refuseField('/since', `must be at most ${MAX_DAYS} days before until`)

@@ -1,4 +1,7 @@
-/** Reads figures of a period: from rollups, except the current hour and the one before, which come from the facts. */
+/**
+ * Reads figures of a period: from rollups, except the current hour and the one before, which come from the facts. So do hours of UTC that the period, or a
+ * step of it, has only a part of: some time zones begin theirs at half past or at a quarter.
+ */
 
 import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
 import {
@@ -9,6 +12,7 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
+import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { ScopedQueries } from '../reads/scope.ts'
 import type { FiguresPeriod } from './period.ts'
@@ -25,6 +29,7 @@ export interface FigureSource {
 const ROWS_AT_ONCE = 3_000
 /** Whole days, so that steps of a day are never cut. */
 const DAY_HOURS = 24
+const NO_COUNTS: Counts = [0, 0, 0, 0, 0, 0, 0]
 
 type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
 
@@ -47,28 +52,45 @@ export async function readFigures(
   return found
 }
 
-/** Totals by hour or UTC day, in order; empty steps are left out. */
+/** Of visits, page views or install events: totals of each of these steps, which begin at quarters of an hour. */
 export async function readSteps(
   source: FigureSource,
-  period: FiguresPeriod,
-  { dimension, stepMs }: { readonly dimension: 'visits' | 'page_views' | 'events'; readonly stepMs: number },
-): Promise<readonly { readonly at: number; readonly counts: Counts }[]> {
-  const steps: Cell[] = []
+  dimension: 'visits' | 'page_views' | 'events',
+  steps: readonly TimeStep[],
+): Promise<readonly Counts[]> {
+  const first = steps[0]
+  const last = steps.at(-1)
+  if (first === undefined || last === undefined) return []
+  const period = { sinceMs: first.at, untilMs: last.until }
+  const cells: Cell[] = []
   const add = (atMs: number, counts: readonly number[]): void =>
-    void steps.push(cellOf({ value: String(Math.floor(atMs / stepMs) * stepMs), counts }))
+    void cells.push(cellOf({ value: String(stepAt(steps, atMs)), counts }))
+  // Hours in which a step begins are read from the facts: their figures are not divided.
+  const divided = new Set(
+    steps
+      .flatMap(({ at, until }) => [at, until])
+      .filter(isWithinHour)
+      .map(hourOf),
+  )
   for (const slice of slicesOf(source, period)) {
     const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
+    for (const { at_ms: at, counts } of rows) if (!divided.has(at)) add(at, counts)
+  }
+  const isRolled = (hour: number): boolean => hour < rawFrom(source, period)
+  const ranges = [...divided].filter(isRolled).map((hour) => rangeWithin(period, hour))
+  for (const range of [...ranges, ...presentRange(source, period)]) {
+    const rows =
+      dimension === 'visits'
+        ? await source.reads.run('visitSteps', range)
+        : await source.reads.run('trackedSteps', { ...range, column: dimension })
     for (const { at_ms: at, counts } of rows) add(at, counts)
   }
-  const range = rawRange(source, period)
-  const present = async (bounds: NonNullable<typeof range>) =>
-    dimension === 'visits'
-      ? source.reads.run('visitSteps', bounds)
-      : source.reads.run('trackedSteps', { ...bounds, column: dimension })
-  if (range !== null) for (const { at_ms: at, counts } of await present(range)) add(at, counts)
-  return sumCells(steps)
-    .map(([at, ...counts]) => ({ at: Number(at), counts }))
-    .sort((a, b) => a.at - b.at)
+  const sums = new Map(sumCells(cells).map(([step, ...counts]) => [Number(step), counts]))
+  return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
+}
+
+function isWithinHour(ms: number): boolean {
+  return ms !== hourOf(ms)
 }
 
 interface CountedRow {
@@ -77,14 +99,29 @@ interface CountedRow {
   readonly counts: readonly number[]
 }
 
+/** From then on everything is read from the facts; a whole hour. */
 function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
-  return Math.max(sinceMs, hourOf(nowMs) - HOUR_MS)
+  return Math.max(hourOf(sinceMs), hourOf(nowMs) - HOUR_MS)
 }
 
-/** The part of the period that is not rolled up; null if there is none. */
-function rawRange(source: FigureSource, period: FiguresPeriod): Omit<RawPeriod, 'websites'> | null {
-  const since = rawFrom(source, period)
-  return since < period.untilMs ? { since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds } : null
+type RawRange = Omit<RawPeriod, 'websites'>
+
+/** The part of the period that is not rolled up, if there is one. */
+function presentRange(source: FigureSource, period: FiguresPeriod): readonly RawRange[] {
+  const since = Math.max(rawFrom(source, period), period.sinceMs)
+  return since < period.untilMs ? [{ since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds }] : []
+}
+
+/** What of this hour is in the period. Only recent visits have the keys that are in use. */
+function rangeWithin({ sinceMs, untilMs }: FiguresPeriod, hour: number): RawRange {
+  return { since_ms: Math.max(hour, sinceMs), until_ms: Math.min(hour + HOUR_MS, untilMs) }
+}
+
+/** Parts of the period that are not rolled up: what it has of a first and a last hour, and the present. */
+function rawRanges(source: FigureSource, period: FiguresPeriod): readonly RawRange[] {
+  const borders = [period.sinceMs, period.untilMs].filter(isWithinHour).map(hourOf)
+  const rolled = [...new Set(borders)].filter((hour) => hour < rawFrom(source, period))
+  return [...rolled.map((hour) => rangeWithin(period, hour)), ...presentRange(source, period)]
 }
 
 async function readRaw(
@@ -92,8 +129,16 @@ async function readRaw(
   period: FiguresPeriod,
   dimensions: readonly Dimension[],
 ): Promise<readonly CountedRow[]> {
-  const range = rawRange(source, period)
-  if (range === null) return []
+  const found: CountedRow[] = []
+  for (const range of rawRanges(source, period)) found.push(...(await readRange(source, range, dimensions)))
+  return found
+}
+
+async function readRange(
+  source: FigureSource,
+  range: RawRange,
+  dimensions: readonly Dimension[],
+): Promise<readonly CountedRow[]> {
   const isOfVisits = (dimension: Dimension): boolean => VISIT_DIMENSIONS.some((each) => each === dimension)
   const ofVisits = dimensions.some(isOfVisits)
   const ofDeliveries = dimensions.includes('delivery')
@@ -110,11 +155,11 @@ function slicesOf(
   source: FigureSource,
   period: FiguresPeriod,
 ): readonly { readonly since_ms: number; readonly until_ms: number }[] {
-  const until = Math.min(period.untilMs, rawFrom(source, period))
+  const until = Math.min(hourOf(period.untilMs), rawFrom(source, period))
   const websites = Math.max(1, source.reads.websites.length)
   const days = Math.max(1, Math.floor(ROWS_AT_ONCE / DAY_HOURS / websites))
   const slices = []
-  for (let since = period.sinceMs; since < until; since += days * DAY_MS) {
+  for (let since = hourOf(period.sinceMs + HOUR_MS - 1); since < until; since += days * DAY_MS) {
     slices.push({ since_ms: since, until_ms: Math.min(until, since + days * DAY_MS) })
   }
   return slices

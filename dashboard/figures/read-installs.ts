@@ -1,8 +1,8 @@
 /** Reads figures of installs, in pieces that fit one statement each. */
 
-import { HOUR_MS } from '../../domain/durations.ts'
 import { INSTALL_TIME_BUCKETS_S } from '../../domain/figures/cells.ts'
 import { emptyRow, INSTALL_COUNTS, ROW_KINDS, type InstallCounts, type RowKind } from '../../domain/figures/installs.ts'
+import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
 import type { InstallColumn } from '../../ports/facts/pages/counted-installs.ts'
 import type { FiguresPeriod } from './period.ts'
@@ -16,12 +16,6 @@ export interface InstallFigure {
   readonly row: RowKind
   /** Empty unless the row is one of a value. */
   readonly value: string
-  readonly counts: InstallCounts
-}
-
-interface InstallStep {
-  /** Unix ms at which it begins. */
-  readonly at: number
   readonly counts: InstallCounts
 }
 
@@ -47,24 +41,20 @@ export async function installSlices({ reads }: FigureSource, period: FiguresPeri
   return events === 0 ? slices : [...slices, { since_ms: since, until_ms: period.untilMs }]
 }
 
-/** By hour or by day, in order; steps without any are left out. */
+/** One for each of these steps, which begin at quarters of an hour. */
 export async function readInstallSteps(
   { reads }: FigureSource,
   slices: readonly Slice[],
-  stepMs: number = HOUR_MS,
-): Promise<readonly InstallStep[]> {
-  const steps = new Map<number, InstallCounts>()
+  steps: readonly TimeStep[],
+): Promise<readonly InstallCounts[]> {
+  const sums = steps.map(() => NO_INSTALLS)
   for (const slice of slices) {
-    for (const { at_ms: ms, counts } of await reads.run('installsByHour', slice)) {
-      const at = Math.floor(ms / stepMs) * stepMs
-      steps.set(at, addCounts(steps.get(at), namedCounts(counts)))
+    for (const { at_ms: ms, counts } of await reads.run('installsByQuarter', slice)) {
+      const place = stepAt(steps, ms)
+      if (place !== -1) sums[place] = addCounts(sums[place], namedCounts(counts))
     }
   }
-  return [...steps].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at)
-}
-
-function totalInstalls(steps: readonly InstallStep[]): InstallCounts {
-  return steps.reduce((sum, { counts }) => addCounts(sum, counts), NO_INSTALLS)
+  return sums
 }
 
 /** By value, the greatest first; installs that have none are rows of their own. */
@@ -103,7 +93,7 @@ export async function installFiguresOf(
   slices: readonly Slice[],
   columns: readonly InstallColumn[],
 ): Promise<InstallFigures> {
-  const total = totalInstalls(await readInstallSteps(source, slices))
+  const [total = NO_INSTALLS] = await readInstallSteps(source, slices, [{ at: 0, until: Infinity }])
   const found = new Map<InstallColumn, readonly InstallFigure[]>()
   for (const column of columns) found.set(column, await readInstallsBy(source, slices, column))
   return { total, by: (column) => found.get(column) ?? [] }

@@ -20,7 +20,7 @@ const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
   'funnelCells',
   'trackedCells',
   'countedByHour',
-  'installsByHour',
+  'installsByQuarter',
   'installsByValue',
   'installsByAge',
   'installsByAgentPage',

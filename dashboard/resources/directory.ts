@@ -7,7 +7,15 @@ import type { Member } from '../../domain/people/member.ts'
 /** Its ID in the catalog and in answers. */
 export type DirectoryOrganization = Pick<
   Organization,
-  'id' | 'namespace' | 'objectName' | 'displayName' | 'plan' | 'tenant' | 'logRetentionDays' | 'installPaths'
+  | 'id'
+  | 'namespace'
+  | 'objectName'
+  | 'displayName'
+  | 'plan'
+  | 'tenant'
+  | 'logRetentionDays'
+  | 'timeZone'
+  | 'installPaths'
 >
 
 /** Without credentials: the dashboard reads none. */

@@ -1,7 +1,7 @@
 /** Turns an entry of the event log into rows of the fact tables. */
 
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
-import { countryOfZone } from '../../domain/collection/zone-countries.ts'
+import { countryOfZone } from '../../domain/zone-countries.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { AUDIT_TYPES } from '../../domain/reasons.ts'

@@ -16,6 +16,7 @@ import type {
   CatalogOrganizations,
   CatalogWebsites,
 } from '../catalog.ts'
+import { isTimeZone } from '../time-zones.ts'
 import type { PartMemory } from '../published/parts.ts'
 import { ofParts } from '../published/parts.ts'
 import { CatalogTexts } from '../published/text.ts'
@@ -194,12 +195,18 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
     compiler.report(resource, 'InvalidField', '/spec/logRetentionDays', message)
     return
   }
+  const { timeZone } = resource.spec
+  if (!isTimeZone(timeZone)) {
+    const message = `${timeZone} is no time zone of the IANA database: write one such as Europe/Berlin`
+    compiler.report(resource, 'InvalidField', '/spec/timeZone', message)
+    return
+  }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
   compiler.made.organizations.set(resource.key, {
     id,
     plan,
-    said: { displayName, logRetentionDays },
+    said: { displayName, logRetentionDays, timeZone },
     parts: { installPaths: [], logStreams: [], webhooks: [] },
     websiteCount: 0,
     result: { finished: null, held: null },
@@ -268,8 +275,8 @@ function finishOrganization(
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
-  const { displayName, logRetentionDays } = said
-  const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
+  const { displayName, logRetentionDays, timeZone } = said
+  const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays, timeZone }
   const organization = { ...own, installPaths, firstInstallPath, logStreams, webhooks }
   return unchanged(resource, Object.freeze(organization))
 }

@@ -117,12 +117,12 @@ function organizationFor(compiler: Compiler, { organization }: Website): Organiz
 }
 
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
-  const { id, displayName, plan, logRetentionDays, installPaths, allowedNamespaces } = organization
+  const { id, displayName, plan, logRetentionDays, timeZone, installPaths, allowedNamespaces } = organization
   const key = organizationKey(organization)
   const draft: OrganizationDraft = {
     id,
     plan,
-    said: { displayName, logRetentionDays },
+    said: { displayName, logRetentionDays, timeZone },
     parts: { installPaths: [...installPaths], logStreams: [], webhooks: [] },
     websiteCount: 0,
     result: { finished: null, held: organization },

@@ -76,7 +76,7 @@ interface MadeSoFar {
 export interface OrganizationDraft {
   readonly id: string
   readonly plan: Plan
-  readonly said: { readonly displayName: string; readonly logRetentionDays: number }
+  readonly said: { readonly displayName: string; readonly logRetentionDays: number; readonly timeZone: string }
   readonly parts: OrganizationParts
   websiteCount: number
   readonly result: OrganizationResult

@@ -94,7 +94,7 @@ export const ROW_LABELS: Readonly<Record<Exclude<RowKind, 'value'>, string>> = {
 
 /** The row of installs, or visits, whose field is empty. */
 export function emptyRow(dimension: string): RowKind {
-  if (dimension === 'source' || dimension === 'channel') return 'direct'
+  if (dimension === 'source') return 'direct'
   return dimension === 'campaign' ? 'no_campaign' : 'none'
 }
 

@@ -3,6 +3,7 @@
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
+import { ZONE_NAMES } from '../zone-countries.ts'
 import type { Plan } from '../model.ts'
 import { PLANS } from '../model.ts'
 import { LOG_STREAM_RULES } from './log-stream-schema.ts'
@@ -29,7 +30,7 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
 
 /** Rules about `spec`. */
 export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [retentionFitsPlan()],
+  Organization: [retentionFitsPlan(), timeZoneIsKnown()],
   Website: [],
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
@@ -119,6 +120,14 @@ function retentionFitsPlan(): CelRule {
   return {
     rule: `!has(self.logRetentionDays) || self.logRetentionDays <= (${choice})`,
     message: `logRetentionDays is above the most that the plan allows: ${words}`,
+  }
+}
+
+/** The compiler knows the same names. */
+function timeZoneIsKnown(): CelRule {
+  return {
+    rule: `self.timeZone in [${ZONE_NAMES.map((name) => `'${name}'`).join(', ')}]`,
+    message: 'timeZone must be a name of the IANA database, such as Europe/Berlin',
   }
 }
 

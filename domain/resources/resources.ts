@@ -57,6 +57,7 @@ interface OrganizationSpec extends InstallationSpec {
   readonly displayName?: string
   readonly plan: Plan
   readonly logRetentionDays?: number
+  readonly timeZone: string
   readonly defaultInstallPath?: string
   readonly billing?: { readonly customer: string; readonly subscription?: string; readonly price?: string }
   readonly allowedNamespaces?: AllowedNamespaces
@@ -130,6 +131,14 @@ const organization: JsonSchema = {
       description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum if that is less.`,
       minimum: LIMITS.logRetentionDays.min,
       maximum: LOG_RETENTION_MOST_DAYS,
+    },
+    timeZone: {
+      type: 'string',
+      description:
+        'Time zone of days in figures, mails and alerts, by its name in the IANA database, such as `Europe/Berlin`. Quotas stay in UTC.',
+      default: 'UTC',
+      minLength: 1,
+      maxLength: LIMITS.timeZoneChars,
     },
     defaultInstallPath: {
       ...id,

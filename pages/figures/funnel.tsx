@@ -4,9 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { DAY_MS } from '../../domain/durations.ts'
 import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
-import { figureFilters, nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
+import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
@@ -101,67 +100,55 @@ function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
   return isUnsaid ? 'not reported' : `${shareText(total[id], total.visits)} of visits`
 }
 
-const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' })
-/** Where the hours of UTC begin at half past, or at a quarter. */
-const MINUTE = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' })
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
-
-function columnName(at: number, isByDay: boolean): string {
-  if (isByDay) return DAY.format(at)
-  return (new Date(at).getMinutes() === 0 ? HOUR : MINUTE).format(at)
+/** What is below a column, in the organisation's time zone. */
+function columnName(at: number, { step, timeZone }: FunnelFigures): string {
+  const style = step === 'day' ? DAY : new Date(at).getMinutes() === 0 ? HOUR : MINUTE
+  return new Intl.DateTimeFormat(undefined, { ...style, timeZone }).format(at)
 }
 
-/** Hours or days of UTC; the first and the last may be cut by the period. */
-function columnsOfPeriod({ since, until, stepMs }: FunnelFigures): readonly (Bounds & { readonly isPart: boolean })[] {
-  const parts = []
-  for (let at = Math.floor(since / stepMs) * stepMs; at < until; at += stepMs) {
-    const bounds = { since: Math.max(since, at), until: Math.min(until, at + stepMs) }
-    parts.push({ ...bounds, isPart: bounds.until - bounds.since < stepMs })
-  }
-  return parts
-}
+const DAY = { month: 'short', day: 'numeric' } as const
+const HOUR = { weekday: 'short', hour: 'numeric' } as const
+/** Where hours begin at half past, or at a quarter. */
+const MINUTE = { weekday: 'short', hour: 'numeric', minute: '2-digit' } as const
 
-/** Nothing is missing of the days: the period is made of whole hours. */
+/** A period begins and ends with whole hours, so days at its ends may be cut. */
 function cutText(days: readonly string[]): string {
   return days.length === 0 ? '' : `Of ${days.join(' and ')} the period has only a part; its columns are outlined.`
 }
 
 /** Small charts side by side, each with its own scale, since only the shape matters. */
 function Days({ organization, filters, figures }: PartProps): ReactNode {
-  const { stepMs, steps } = figures
-  const byTime = new Map(steps.map((step) => [step.at, step]))
-  const isByDay = stepMs === DAY_MS
-  const parts = columnsOfPeriod(figures)
+  const { step: size, steps, timeZone } = figures
+  const isByDay = size === 'day'
+  const cut = isByDay ? steps.filter(({ isPart }) => isPart) : []
+  const zone = timeZone.replaceAll('_', ' ')
   return (
     <section aria-labelledby="days">
-      <h2 id="days">{isByDay ? 'By day (UTC)' : 'By hour'}</h2>
+      <h2 id="days">{isByDay ? `By day (${zone})` : `By hour (${zone})`}</h2>
       <div className="multiples">
         {STEPS.map((step) => (
           <Columns
             key={step.id}
             title={step.title}
             what={step.id === 'visits' ? 'visits' : `visits that got to “${step.title}”`}
-            each={isByDay ? 'Day (UTC)' : 'Hour'}
-            columns={parts.map(({ isPart, ...bounds }) => {
-              const at = Math.floor(bounds.since / stepMs) * stepMs
-              return {
-                key: String(at),
-                name: columnName(at, isByDay),
-                isPart,
-                count: byTime.get(at)?.[step.id] ?? 0,
-                link: (text) => (
-                  <StepLink organization={organization} step={step} filters={filters} bounds={bounds}>
-                    {text}
-                  </StepLink>
-                ),
-              }
-            })}
+            each={isByDay ? `Day (${zone})` : 'Hour'}
+            columns={steps.map(({ at, until, isPart, ...counts }) => ({
+              key: String(at),
+              name: columnName(at, figures),
+              isPart: isByDay && isPart,
+              count: counts[step.id],
+              link: (text) => (
+                <StepLink organization={organization} step={step} filters={filters} bounds={{ since: at, until }}>
+                  {text}
+                </StepLink>
+              ),
+            }))}
           />
         ))}
       </div>
       {isByDay && (
         <p className="footnote">
-          Days are those of UTC. {cutText(parts.filter(({ isPart }) => isPart).map(({ since }) => DAY.format(since)))}
+          Days are those of {zone}. {cutText(cut.map(({ at }) => columnName(at, figures)))}
         </p>
       )}
     </section>

@@ -66,7 +66,11 @@ export const INSTALL_FLAGS = {
 /** Of `whencectl report`. */
 export const REPORT_FLAGS = {
   ...ORGANIZATION_FLAG,
-  '--by': { placeholder: 'WHAT', doc: 'source, campaign, page, path, agent, reason or day. (default: source)' },
+  '--by': {
+    placeholder: 'WHAT',
+    doc: 'source, medium, channel, campaign, term, content, referrer, landing_page, page, visitor_platform, path, platform, agent, version, country, place, reason or day. (default: source)',
+  },
+  '--time-zone': { placeholder: 'ZONE', doc: 'Time zone of hours and days, such as Europe/Berlin. (default: UTC)' },
   '--since': { placeholder: 'TIME', doc: 'From this time on: a date, or an age such as 7d. (default: 30 days)' },
   '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
   '--csv': { placeholder: null, doc: 'Comma-separated values; what a spreadsheet would run is defused.' },

@@ -121,7 +121,7 @@ describe('pages of figures', function () {
     const sum = (steps as readonly { visits: number }[]).reduce((all, { visits }) => all + visits, 0)
     expect(sum).to.equal(5)
     const short = await read(`funnel?since=${NOW_MS - 30 * HOUR_MS}&until=${NOW_MS - 20 * HOUR_MS}`)
-    expect([short['total'].visits, short['stepMs'], short['steps'].length]).to.deep.equal([3, HOUR_MS, 1])
+    expect([short['total'].visits, short['step'], short['steps'].length]).to.deep.equal([3, 'hour', 10])
   })
 
   it('do not count the hour that begins when a period ends, so that periods add up and equal the list', async () => {

@@ -97,10 +97,9 @@ describe('the list of visits', function () {
         expect(rows.length, step).to.equal(total[step])
         for (const { reached } of rows) expect(reached).to.include(step)
       }
-      for (const { at, copied } of funnel['steps'] as readonly Record<string, number>[]) {
-        const since = Math.max(at!, funnel['since'])
-        const until = Math.min(at! + funnel['stepMs'], funnel['until'])
-        expect((await listed(`since=${since}&until=${until}&step=copied`)).length).to.equal(copied)
+      const steps = funnel['steps'] as readonly Record<string, number>[]
+      for (const { at, until, copied } of steps.filter(({ visits }) => visits !== 0)) {
+        expect((await listed(`since=${at}&until=${until}&step=copied`)).length).to.equal(copied)
       }
     })
 

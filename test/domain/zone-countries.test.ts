@@ -1,7 +1,7 @@
 /** The country of a time zone. */
 
 import { expect } from 'chai'
-import { countryOfZone } from '../../domain/collection/zone-countries.ts'
+import { countryOfZone } from '../../domain/zone-countries.ts'
 
 describe('the country of a time zone', () => {
   it('is the one that the database of time zones names, by current and former names', () => {

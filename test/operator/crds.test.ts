@@ -139,6 +139,8 @@ function examples(): readonly Example[] {
       add('Organization', firstOf(SPEC_RULES.Organization), of(most), of(most + 1))
     }
   }
+  const zoned = (timeZone: string) => valid('Organization', { timeZone })
+  add('Organization', secondOf(SPEC_RULES.Organization), zoned('Asia/Kolkata'), zoned('Asia/Bangalore'))
   for (const kind of ['Website', 'InstallPath', 'LogStream', 'Webhook', 'Destination'] as const) {
     const field = kind === 'Destination' ? 'websiteRef' : 'organizationRef'
     const at = (namespace: string) => valid(kind, { [field]: { name: 'acme', namespace } })

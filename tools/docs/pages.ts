@@ -111,6 +111,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   clientHintChars: 'A client hint',
   machineFactChars: 'A fact about the machine in an install report',
   statedFactChars: 'Product version and place in an install report',
+  timeZoneChars: 'The name of a time zone',
   browsersPerInstall: 'Browsers named in an install report',
   handoffCommandChars: 'An install command with its handoff token',
   markerBytes: 'The marker in the browser, padded',

@@ -12,7 +12,7 @@ import {
   readInstallFigures,
   readInstallSteps,
 } from '../../../dashboard/figures/read-installs.ts'
-import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../../domain/durations.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
 import { VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import {
   INSTALL_COUNTS,
@@ -21,6 +21,7 @@ import {
   type InstallCounts,
   type RowKind,
 } from '../../../domain/figures/installs.ts'
+import { isTimeZone, stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../../domain/time-zones.ts'
 import { recordOf } from '../../../domain/typed-keys.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
@@ -83,6 +84,7 @@ function ofWebsite({ flags }: CommandArguments): string {
 interface ReportPeriod {
   readonly sinceMs: number
   readonly untilMs: number
+  readonly zone: TimeZone
 }
 
 /** Whole hours; null after a message on standard error. */
@@ -90,9 +92,15 @@ function reportPeriodOf(run: CommandArguments, nowMs: number): ReportPeriod | nu
   const until = momentOf(run, '--until', nowMs)
   const since = momentOf(run, '--since', nowMs)
   if (until === null || since === null) return null
-  const untilMs = until === undefined ? hourAfter(nowMs) : endOfHours(until)
-  const sinceMs = hourOf(since ?? untilMs - DEFAULT_DAYS * DAY_MS)
-  if (sinceMs < untilMs) return { sinceMs, untilMs }
+  const name = run.flags.get('--time-zone') ?? UTC_ZONE
+  if (!isTimeZone(name)) {
+    complain('--time-zone must be a name of the IANA database, such as Europe/Berlin\n')
+    return null
+  }
+  const zone = timeZone(name)
+  const untilMs = zone.hourAfter(until === undefined ? nowMs : until - 1)
+  const sinceMs = zone.hourOf(since ?? untilMs - DEFAULT_DAYS * DAY_MS)
+  if (sinceMs < untilMs) return { sinceMs, untilMs, zone }
   complain('--since must be before --until\n')
   return null
 }
@@ -173,17 +181,18 @@ export function reportBy({ total, rows }: Awaited<ReturnType<typeof figuresBy>>)
   return withTotal(DAY_NAMES, lines, lineCounts(ofInstalls, ofVisits))
 }
 
-async function reportByDay(source: FigureSource, period: ReportPeriod): Promise<FigureReport> {
-  const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
-  const installs = await readInstallSteps(source, await installSlices(source, period), DAY_MS)
-  const days = [...new Set([...visits, ...installs].map(({ at }) => at))].sort((a, b) => a - b)
-  const lines = days.map((day): ReportLine => {
-    const ofVisits = named(VISIT_STEPS, visits.find(({ at }) => at === day)?.counts ?? [])
-    const ofInstalls = installs.find(({ at }) => at === day)?.counts ?? NO_INSTALLS
-    return { row: 'value', value: new Date(day).toISOString().slice(0, 10), counts: lineCounts(ofInstalls, ofVisits) }
+async function reportByDay(source: FigureSource, { sinceMs, untilMs, zone }: ReportPeriod): Promise<FigureReport> {
+  const days = stepsOf(zone, { at: sinceMs, until: untilMs }, 'day')
+  const visits = await readSteps(source, 'visits', days)
+  const installs = await readInstallSteps(source, await installSlices(source, { sinceMs, untilMs }), days)
+  const shown = new Intl.DateTimeFormat('sv', { timeZone: zone.name, dateStyle: 'short' })
+  const lines = days.map(({ at }, place): ReportLine => {
+    const counts = lineCounts(installs[place] ?? NO_INSTALLS, named(VISIT_STEPS, visits[place] ?? []))
+    return { row: 'value', value: shown.format(at), counts }
   })
-  const sums = recordOf(DAY_NAMES, (name) => lines.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0))
-  return withTotal(DAY_NAMES, lines, sums)
+  const counted = lines.filter(({ counts }) => Object.values(counts).some((count) => count !== 0))
+  const sums = recordOf(DAY_NAMES, (name) => counted.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0))
+  return withTotal(DAY_NAMES, counted, sums)
 }
 
 function lineCounts(installs: InstallCounts, visits: { readonly visits: number; readonly copied: number } | null) {

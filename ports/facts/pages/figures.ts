@@ -50,9 +50,9 @@ export const FIGURE_QUERIES = {
   ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
-  /** The funnel of each hour. */
+  /** The funnel of each quarter of an hour. */
   visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
-  /** Page views or install events of each hour. */
+  /** Page views or install events of each quarter of an hour. */
   trackedSteps: pageOf<RawPeriod & { readonly column: 'page_views' | 'events' }, StepRow>(trackedSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
   madeUpInstalls: pageOf<RawPeriod, { readonly events: number; readonly matched: number }>(madeUpInstalls),

@@ -95,11 +95,11 @@ const STEP_COUNTS =
   '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
 const MAX_HOURS = 1_000
 
-/** The funnel: distinct visits of each hour, and how many of them reached each step. */
+/** The funnel: distinct visits of each quarter of an hour, and how many of them reached each step. */
 export function visitSteps(period: RawPeriod): string {
   const { columns, join } = reachedSteps(period)
   return `
-  SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
+  SELECT toUnixTimestamp(toStartOfFifteenMinutes(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
     SELECT visit.issued_at AS issued_at, ${columns}
     FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test) AS visit ${join}
@@ -140,9 +140,9 @@ const TRACKED = {
 } as const
 const COUNT = '[count(), 0, 0, 0, 0, 0, 0] AS counts'
 
-/** Tracked events of each hour, of one kind. */
+/** Tracked events of each quarter of an hour, of one kind. */
 export const trackedSteps = (period: RawPeriod & { readonly column: keyof typeof TRACKED }): string => `
-  SELECT toUnixTimestamp(toStartOfHour(at)) * 1000 AS at_ms, ${COUNT} FROM (${TRACKED[period.column](period)})
+  SELECT toUnixTimestamp(toStartOfFifteenMinutes(at)) * 1000 AS at_ms, ${COUNT} FROM (${TRACKED[period.column](period)})
   GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
 /** Tracked events of the period, as a cell of each kind. */

@@ -265,6 +265,9 @@ const COUNTRY_OF_ZONE: ReadonlyMap<string, string> = new Map(
     }),
 )
 
+/** Of places, and UTC: what an organisation may have. */
+export const ZONE_NAMES: readonly string[] = ['UTC', ...COUNTRY_OF_ZONE.keys()]
+
 /** Two letters of ISO 3166-1; empty for UTC, `Etc/…`, an offset and whatever else names no country. */
 export function countryOfZone(timezone: string): string {
   return COUNTRY_OF_ZONE.get(timezone) ?? ''

@@ -1,0 +1,116 @@
+/**
+ * Hours and days of a time zone of the IANA database, as instants. Borders are multiples of a quarter of an hour in every zone that is in use.
+ */
+
+import { HOUR_MS, MINUTE_MS } from './durations.ts'
+import { ZONE_NAMES } from './zone-countries.ts'
+
+const QUARTER_MS = 15 * MINUTE_MS
+export const UTC_ZONE = 'UTC'
+
+/** A day of 23 hours that follows the start of one of 25 begins before this is over, and does not end. */
+const INTO_NEXT_DAY_MS = 26 * HOUR_MS
+/** From before the start of a day, whatever the clocks did on it, to after it. */
+const AROUND_MIDNIGHT_MS = 3 * HOUR_MS
+
+const KNOWN_NAMES: ReadonlySet<string> = new Set(ZONE_NAMES)
+
+/** A name of the database, such as `Europe/Berlin`. */
+export function isTimeZone(name: string): boolean {
+  return KNOWN_NAMES.has(name)
+}
+
+/** What the clocks of a zone show. */
+interface LocalTime {
+  /** Midnight of its date, as if that were UTC. */
+  readonly date: number
+  readonly hour: number
+  readonly minute: number
+}
+
+export interface TimeZone {
+  readonly name: string
+  /** Start of the hour (of its clocks) that this moment is in; Unix ms. Where clocks are changed by half an hour, one has half an hour and one an hour and a half. */
+  readonly hourOf: (ms: number) => number
+  /** Start of the hour after it. */
+  readonly hourAfter: (ms: number) => number
+  /** Start of the day that this moment is in. */
+  readonly dayOf: (ms: number) => number
+  /** Start of the day after it. */
+  readonly dayAfter: (ms: number) => number
+}
+
+/** @throws RangeError for a name that is none */
+export function timeZone(name: string): TimeZone {
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone: name,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  })
+  const local = (ms: number): LocalTime => {
+    const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
+    const of = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
+    return { date: Date.UTC(of('year'), of('month') - 1, of('day')), hour: of('hour'), minute: of('minute') }
+  }
+  const isStartOfHour = (ms: number): boolean =>
+    local(ms).minute === 0 || local(ms).hour !== local(ms - QUARTER_MS).hour
+  const hourOf = (ms: number): number => {
+    let start = Math.floor(ms / QUARTER_MS) * QUARTER_MS
+    while (!isStartOfHour(start)) start -= QUARTER_MS
+    return start
+  }
+  const hourAfter = (ms: number): number => {
+    let next = hourOf(ms) + QUARTER_MS
+    while (!isStartOfHour(next)) next += QUARTER_MS
+    return next
+  }
+  const dayOf = (ms: number): number => {
+    const { date, hour, minute } = local(ms)
+    const midnight = Math.floor(ms / QUARTER_MS) * QUARTER_MS - hour * HOUR_MS - (minute - (minute % 15)) * MINUTE_MS
+    let start = midnight - AROUND_MIDNIGHT_MS
+    while (local(start).date !== date) start += QUARTER_MS
+    return start
+  }
+  return {
+    name,
+    hourOf,
+    hourAfter,
+    dayOf,
+    dayAfter: (ms) => dayOf(dayOf(ms) + INTO_NEXT_DAY_MS),
+  }
+}
+
+/** A step of time in figures. */
+export interface TimeStep {
+  /** Unix ms, inclusive. */
+  readonly at: number
+  /** Exclusive. */
+  readonly until: number
+}
+
+/** One that may be cut by the period. */
+interface PeriodStep extends TimeStep {
+  readonly isPart: boolean
+}
+
+/** The hours or days of a zone that a period touches, cut at its ends. */
+export function stepsOf(zone: TimeZone, { at: since, until }: TimeStep, step: 'hour' | 'day'): readonly PeriodStep[] {
+  const steps: PeriodStep[] = []
+  const startOf = step === 'day' ? zone.dayOf : zone.hourOf
+  const nextOf = step === 'day' ? zone.dayAfter : zone.hourAfter
+  for (let at = since; at < until; at = nextOf(at)) {
+    const next = nextOf(at)
+    steps.push({ at, until: Math.min(next, until), isPart: startOf(at) !== at || next > until })
+  }
+  return steps
+}
+
+/** The place among these steps, which are in order, of the one that this moment is in; -1 if there is none. */
+export function stepAt(steps: readonly TimeStep[], ms: number): number {
+  const place = steps.findLastIndex(({ at }) => at <= ms)
+  return place !== -1 && ms < (steps[place]?.until ?? 0) ? place : -1
+}
