@@ -113,6 +113,10 @@ export const FIGURE_ROUTES = {
         ...FIGURES,
         total: VISIT_COUNTS,
         before: Type.Object({ total: VISIT_COUNTS }),
+        leftOut: Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }), {
+          description:
+            'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents.',
+        }),
         step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
         steps: Type.Array(Type.Object({ at: TIME, until: TIME, isPart: FLAG, ...STEPS }), {
           description: 'All of the period; of the first and the last it may have only a part.',
@@ -137,6 +141,7 @@ export const FIGURE_ROUTES = {
         ...FIGURES,
         ...MATCHED,
         before: Type.Object(MATCHED),
+        leftOut: Type.Number({ description: 'Installs from CI, containers and tests, which no figure counts.' }),
         timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
         agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, installs: NUMBER })),
         deliveries: Type.Array(Type.Object({ destination: TEXT, status: TEXT, reason: TEXT, deliveries: NUMBER })),

@@ -20,6 +20,7 @@ import {
   readInstallAges,
   readInstallFigures,
   readInstallSteps,
+  readLeftOut,
 } from './read-installs.ts'
 
 export interface FigureParts {
@@ -70,11 +71,18 @@ export async function funnelPage(source: ZonedSource, period: FiguresPeriod) {
   const counts = await readSteps(source, 'visits', steps)
   return {
     // The sum of the steps, so that both come from the same statements.
+    leftOut: await programViews(source, period),
     total: named(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
     before: { total: named(VISIT_STEPS, totalOf(before.get('visits'))) },
     step,
     steps: steps.map((each, place) => ({ ...each, ...named(VISIT_STEPS, counts[place] ?? []) })),
   }
+}
+
+/** Page views that no visit counts: of crawlers (`bot`), automated browsers and agents, by name. */
+async function programViews(source: FigureSource, period: FiguresPeriod) {
+  const kinds = (await readFigures(source, period, ['visitor_kind'])).get('visitor_kind') ?? []
+  return kinds.filter(([kind]) => kind !== '').map(([kind, pageViews]) => ({ kind, pageViews }))
 }
 
 /**
@@ -130,6 +138,7 @@ export async function matchPage(source: FigureSource, period: FiguresPeriod) {
   return {
     ...figures,
     before: before.figures,
+    leftOut: await readLeftOut(source, slices),
     timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => ({ fromSeconds, installs: ages[bucket] ?? 0 })),
     agentPages: await readAgentPages(source, slices),
     deliveries: (deliveries.get('delivery') ?? []).map(([value, count]) => {

@@ -110,6 +110,13 @@ export async function readInstallAges({ reads }: FigureSource, slices: readonly 
   return buckets
 }
 
+/** Installs from CI, containers and tests. */
+export async function readLeftOut({ reads }: FigureSource, slices: readonly Slice[]): Promise<number> {
+  let sum = 0
+  for (const slice of slices) for (const { installs } of await reads.run('installsLeftOut', slice)) sum += installs
+  return sum
+}
+
 /** Installs that agents ran, by agent and page of the visit. */
 export async function readAgentPages({ reads }: FigureSource, slices: readonly Slice[]) {
   const sums = new Map<string, { readonly agent: string; readonly page: string; readonly installs: number }>()

@@ -23,6 +23,7 @@ const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
   'installsByQuarter',
   'installsByValue',
   'installsByAge',
+  'installsLeftOut',
   'installsByAgentPage',
   'deliveryCells',
 ])

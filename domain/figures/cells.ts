@@ -9,8 +9,8 @@ export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 
 /** Dimensions of visits: a visit counts in the hour in which it was issued, with every step that it ever reached. */
 export const VISIT_DIMENSIONS = ['visits', ...ORIGIN_DIMENSIONS] as const
-/** What a quota counts, and what became of the deliveries of the install events that were received in an hour. */
-export const EVENT_DIMENSIONS = ['page_views', 'events', 'delivery'] as const
+/** What a quota counts, page views by who looked (empty: people), and what became of the deliveries of the install events that were received in an hour. */
+export const EVENT_DIMENSIONS = ['page_views', 'visitor_kind', 'events', 'delivery'] as const
 
 export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof EVENT_DIMENSIONS)[number]
 

@@ -90,9 +90,25 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
         Each visit counts once, in the hour in which it began, with every step that it has reached until now. Each
         number leads to these visits. Arrows compare with {nameOfBefore(filters)}, which had more time to get on.
       </p>
+      <LeftOut figures={figures} />
     </section>
   )
 }
+
+/** Page views of programs, which are no visits. */
+function LeftOut({ figures }: { readonly figures: FunnelFigures }): ReactNode {
+  const { leftOut } = figures
+  if (leftOut.length === 0) return null
+  const all = leftOut.reduce((sum, { pageViews }) => sum + pageViews, 0)
+  const kinds = leftOut.map(({ kind, pageViews }) => `${PROGRAMS[kind] ?? kind} ${shownCount(pageViews)}`)
+  return (
+    <p className="footnote">
+      {shownCount(all)} page views of programs are not among them: {kinds.join(', ')}.
+    </p>
+  )
+}
+
+const PROGRAMS: Readonly<Record<string, string>> = { bot: 'crawlers', automation: 'automated browsers' }
 
 /** Many hooks report only the end of an install, so a zero at this step is no loss. */
 function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {

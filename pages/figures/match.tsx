@@ -118,6 +118,11 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
           )}
         </p>
         <Bar share={judged === 0 ? 0 : total.matched / judged} />
+        {figures.leftOut > 0 && (
+          <p className="footnote">
+            {shownCount(figures.leftOut)} more are from CI, containers and tests, and are in no figure.
+          </p>
+        )}
         {total.counted > 0 && (
           <p className="footnote">
             <InstallsLink

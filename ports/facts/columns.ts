@@ -252,6 +252,7 @@ export const TABLE_COLUMNS = {
       page: 'cells',
       visitor_platform: 'cells',
       page_views: 'cells',
+      visitor_kind: 'cells',
       events: 'cells',
       delivery: 'cells',
       retention_days: 'uint16',

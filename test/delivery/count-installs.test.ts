@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { figuresBy } from '../../dashboard/figures/pages.ts'
 import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
-import { readInstallFigures } from '../../dashboard/figures/read-installs.ts'
+import { installSlices, readInstallFigures, readLeftOut } from '../../dashboard/figures/read-installs.ts'
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
@@ -135,6 +135,7 @@ describe('installs in figures', function () {
       install('four', { isTest: true }),
     ])
     expect(await total()).to.include({ installs: 1 })
+    expect(await readLeftOut(source(), await installSlices(source(), PERIOD))).to.equal(3)
   })
 
   it('keep upgrades and reinstalls apart', async () => {

@@ -179,6 +179,35 @@ describe('figures by hour', function () {
     ])
   })
 
+  it('count people: programs are counted apart, tests nowhere', async () => {
+    const of = (kind: string, changes: object = {}) => {
+      const atMs = FROM_MS + serial
+      return visitRecord({
+        website,
+        visitId: idAt(atMs),
+        issuedAtMs: atMs,
+        visitor: { platform: '', kind },
+        ...changes,
+      })
+    }
+    const follows = { sitting: '', isEntry: false }
+    await write([
+      of(''),
+      of('bot'),
+      of('bot'),
+      of('automation'),
+      of('Claude-User'),
+      of('', { isTest: true }),
+      of('', follows),
+    ])
+    await roll()
+    expect((await rolled('visits'))['']?.[0]).to.equal(1)
+    // Crawlers are no tracked events.
+    expect((await rolled('page_views'))['']?.[0]).to.equal(5)
+    const kinds = Object.entries(await rolled('visitor_kind')).map(([kind, [count]]) => [kind, count])
+    expect(Object.fromEntries(kinds)).to.deep.equal({ '': 2, bot: 2, automation: 1, 'Claude-User': 1 })
+  })
+
   it('lose a person whose data is erased, in every version of their hours', async () => {
     const gone = visitRecord({
       website,

@@ -87,13 +87,13 @@ const COUNTS = `[${INSTALL_COUNTS.map((count) => `countIf(${COUNT_SQL[count]})`)
 const SUMS = `[${INSTALL_COUNTS.map((_, place) => `sum(counts[${place + 1}])`).join(', ')}]`
 
 /** Events of figures, each once. The filters stand in `WHERE`: before that, two versions of a row may be read. */
-function eventsSql(period: InstallPeriod, columns: readonly string[]): string {
+function eventsSql(period: InstallPeriod, columns: readonly string[], scope = 'NOT is_left_out'): string {
   const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
   const wanted = filters.map((column) => {
     const condition = `${COLUMN_OF[column]} = {${column}:String}`
     return isOfVisit(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
   })
-  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", 'NOT is_left_out', ...wanted]
+  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", scope, ...wanted]
   return `(SELECT ${columns.join(', ')} FROM ${once('counted_installs')}
     PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} WHERE ${conditions.join(' AND ')})`
 }
@@ -136,6 +136,12 @@ export const COUNTED_INSTALL_QUERIES = {
       FROM ${eventsSql(period, [...RESULT, 'visit_issued_at'])}
       WHERE kind = 'install' AND resolution = 'matched' AND visit_issued_at IS NOT NULL AND age >= 0)
     GROUP BY bucket ORDER BY bucket LIMIT ${INSTALL_TIME_BUCKETS_S.length}`,
+  ),
+
+  /** Installs that no other figure counts. */
+  installsLeftOut: pageOf<InstallPeriod, { readonly installs: number }>(
+    (period) =>
+      `SELECT count() AS installs FROM ${eventsSql(period, ['kind'], 'is_left_out')} WHERE kind = 'install' LIMIT 1`,
   ),
 
   /** Installs that agents ran, by the page of their visit. */

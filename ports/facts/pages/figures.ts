@@ -1,6 +1,7 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
 import { once, pageOf, report } from '../query-parts.ts'
+import { IS_VISIT } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { websitesAsked, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 import {
@@ -45,7 +46,7 @@ export const FIGURE_QUERIES = {
   visitsByHour: pageOf<RawPeriod, VisitHourRow>(
     (period) => `
     SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits FROM ${once('visits')}
-    PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED}
+    PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED} WHERE ${IS_VISIT}
     GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
   ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),

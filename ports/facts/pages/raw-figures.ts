@@ -4,7 +4,7 @@ import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { once, withinPeriod } from '../query-parts.ts'
-import { COUNTED_BY } from '../visits.ts'
+import { COUNTED_BY, IS_VISIT } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import {
   websitesAsked,
@@ -102,7 +102,7 @@ export function visitSteps(period: RawPeriod): string {
   SELECT toUnixTimestamp(toStartOfFifteenMinutes(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
     SELECT visit.issued_at AS issued_at, ${columns}
-    FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test) AS visit ${join}
+    FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE ${IS_VISIT}) AS visit ${join}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 }
 
@@ -119,7 +119,7 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
     SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns},
       [('visits', ''), ${VISIT_PAIRS}] AS pairs
     FROM (SELECT organization, website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
-      FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test) AS visit
+      FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE ${IS_VISIT}) AS visit
     ${join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 }
@@ -133,7 +133,7 @@ export const visitAgeS = (issuedAt: string): string =>
 /** What a quota counts: page views, and install events of every kind. */
 const TRACKED = {
   page_views: (period: RawPeriod) =>
-    `SELECT organization, website, issued_at AS at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)}`,
+    `SELECT organization, website, issued_at AS at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE visitor_kind != 'bot'`,
   events: (period: RawPeriod) =>
     `SELECT organization, website, received_at AS at FROM (SELECT organization, website, received_at FROM ${once('installs')}
       PREWHERE ${eventsReceived(period)}) WHERE ${received(period)}`,
@@ -145,12 +145,14 @@ export const trackedSteps = (period: RawPeriod & { readonly column: keyof typeof
   SELECT toUnixTimestamp(toStartOfFifteenMinutes(at)) * 1000 AS at_ms, ${COUNT} FROM (${TRACKED[period.column](period)})
   GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
-/** Tracked events of the period, as a cell of each kind. */
+/** Tracked events of the period, as a cell of each kind, and page views by who looked. */
 export function trackedCells(period: RawPeriod, by: By = 'all'): string {
   const kinds = keysOf(TRACKED).map(
-    (kind) => `SELECT '${kind}' AS dimension, organization, website FROM (${TRACKED[kind](period)})`,
+    (kind) => `SELECT '${kind}' AS dimension, organization, website, '' AS value FROM (${TRACKED[kind](period)})`,
   )
-  return `SELECT ${BY[by].column}dimension, '' AS value, ${COUNT} FROM (${kinds.join(' UNION ALL ')}) ${topCells(by)}`
+  const visitors = `SELECT 'visitor_kind' AS dimension, organization, website, visitor_kind AS value FROM ${once('visits')}
+    PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test`
+  return `SELECT ${BY[by].column}dimension, value, ${COUNT} FROM (${[...kinds, visitors].join(' UNION ALL ')}) ${topCells(by)}`
 }
 
 /** The table is ordered by the IDs of events, so only these are read. */

@@ -54,6 +54,7 @@ const COLUMNS: Readonly<Record<Dimension, string>> = {
   page: 'page',
   visitor_platform: 'visitor_platform',
   page_views: 'page_views',
+  visitor_kind: 'visitor_kind',
   events: 'events',
   delivery: 'delivery',
 }

@@ -5,7 +5,7 @@ import type { LaterStep, VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
-import { COUNTED_BY } from '../visits.ts'
+import { COUNTED_BY, IS_VISIT } from '../visits.ts'
 import type { LogWindow } from './logs.ts'
 import { issuedOfMerged, OF_ORGANIZATION, VISIT_ISSUED } from './ranges.ts'
 import { KEY_ID, reachedSteps } from './raw-figures.ts'
@@ -87,14 +87,14 @@ function steppedVisits(
   const names = ['organization', 'website', 'visit_id', 'issued_at', ...more]
   return `SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns}, install.agents AS agents
     FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${OF_ORGANIZATION} AND ${issuedOfMerged(params)}
-      ${whereAll([...originConditions(params), ...conditions])}) AS visit
+      ${whereAll([IS_VISIT, ...originConditions(params), ...conditions])}) AS visit
     ${join}`
 }
 
 export const VISIT_QUERIES = {
   /** How many visits a window has, before their steps are looked up: it decides how long a window may be. */
   visitsWithin: pageOf<VisitWindow, VisitsWithinRow>((params) => {
-    const isWanted = ['1', ...originConditions(params)].join(' AND ')
+    const isWanted = [IS_VISIT, ...originConditions(params)].join(' AND ')
     return `SELECT count() AS visits, countIf(${isWanted}) AS wanted, groupUniqArrayIf(${KEY_ID}, ${isWanted}) AS key_ids
       FROM visits PREWHERE ${OF_ORGANIZATION} AND ${VISIT_ISSUED} LIMIT 1`
   }),

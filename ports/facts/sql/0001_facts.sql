@@ -348,6 +348,7 @@ CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
     page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     visitor_platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     page_views Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    visitor_kind Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     events Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     delivery Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     retention_days UInt16,
