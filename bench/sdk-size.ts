@@ -11,6 +11,7 @@ const CORE_BROTLI_BYTES = 3 * 1024
 
 const LOADED_BY = {
   'browser.js': 'every visitor',
+  'browser/recorder': 'every visitor who may be counted',
   'browser/readers': 'websites with GA4 or advertising providers',
   'browser/extras': 'pages with commands or adapters',
 }

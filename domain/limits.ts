@@ -28,6 +28,7 @@ const LIMITS_IN_FORCE = {
   utmChars: 150,
   clickNameChars: 32,
   sittingChars: 22,
+  sittingPauseMs: 30 * MINUTE_MS,
   sessionAttributesChars: 6_000,
   identifierChars: 1_024,
   urlChars: 8_192,

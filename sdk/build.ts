@@ -49,7 +49,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|readers|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|readers|record|recorder|registeredId|removeMarkers|ask|complete|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */
@@ -65,12 +65,13 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
   const shortNames: MangleCache = {}
   const extras = await buildPart('extras', shortNames)
   const readers = await buildPart('readers', shortNames)
-  const named = { EXTRAS: extras.nameInCore, READERS: readers.nameInCore }
+  const recorder = await buildPart('recorder', shortNames)
+  const named = { EXTRAS: extras.nameInCore, READERS: readers.nameInCore, RECORDER: recorder.nameInCore }
   const core = await bundle('main.ts', shortNames, { ...named, DEBUG: 'false' })
   const talking = await bundle('main.ts', shortNames, { ...named, DEBUG: 'true' })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const files = [coreFile, extras.file, readers.file, talkingFile]
+  const files = [coreFile, extras.file, readers.file, recorder.file, talkingFile]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -79,7 +80,7 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  for (const { file, contents } of [extras, readers]) await writeBuilt(outputFolder, file.name, contents)
+  for (const { file, contents } of [extras, readers, recorder]) await writeBuilt(outputFolder, file.name, contents)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)

@@ -30,8 +30,8 @@ export interface Whence {
   /** The visitor agrees: from now on the SDK works as if `data-consent` were `granted`. Has no effect under `data-consent="denied"`. */
   grant(): void
   /**
-   * The visitor refuses or withdraws: nothing is read or sent any more, and the markers of this origin and the tab's
-   * memory are deleted.
+   * The visitor refuses or withdraws: nothing is read or sent any more, and the markers of this origin and its
+   * memory of the landing are deleted.
    */
   deny(): void
   /**

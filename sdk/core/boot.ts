@@ -2,10 +2,11 @@
 
 import * as debug from './debug.ts'
 import type { Page, PageOptions, Scope } from './types.ts'
+import { loadExtras, loadReaders, loadRecorder } from './load-script.ts'
 import { globalOf } from './native.ts'
 import { onPageChange } from './page-change.ts'
 import { safely } from './page.ts'
-import { areExtrasLoading, resume } from './parts.ts'
+import { asker, resume } from './parts.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
 import type { Whence, WhenceCallback } from '../whence.d.ts'
@@ -30,6 +31,10 @@ export function boot(options: PageOptions): Whence {
     // A misspelt word must not count as consent.
     isAllowed: mayCollect && consent === 'granted',
     isAutomatic: manual === undefined,
+    extras: { load: loadExtras },
+    readers: { load: loadReaders },
+    recorder: { load: loadRecorder },
+    ask: asker(() => page),
     scopes: new Map<string, Scope>(),
     scopeOf: (name = options.project) => {
       let scope = page.scopes.get(name)
@@ -61,7 +66,7 @@ export function boot(options: PageOptions): Whence {
     onPageChange(() => {
       resume(page)
       // The extras watch the page themselves.
-      return areExtrasLoading()
+      return page.extras.loading
     })
   })
   earlier?.forEach?.((callback) => whence.push(callback))

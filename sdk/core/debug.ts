@@ -60,21 +60,23 @@ function checkCommands({ tagAttributes: { commands = '' } }: Page): void {
   }
 }
 
-/** `root` is null if this browser keeps no marker that a shell can read. */
-export function checkStorage(root: unknown): void {
-  if (!root)
+/** Whether this browser keeps a marker that a shell can read. */
+export async function checkStorage(): Promise<void> {
+  try {
+    if (top?.location.href && navigator.vendor.startsWith('Apple'))
+      warn('Safari keeps no marker that an installer could read: only a copied command links an install to this visit.')
+    else await navigator.storage.getDirectory()
+  } catch (error) {
+    const name = error instanceof DOMException ? error.name : 'no storage'
     warn(
-      'Safari keeps no marker that an installer could read, so no visit is sent: a copied command still carries its token.',
+      `This page cannot keep a marker (${name}): it is a private window or a frame of another site. Only a copied command links an install to this visit.`,
     )
+  }
 }
 
 /** Why a visit was abandoned. */
 export function explainFailure(error: unknown): void {
-  if (error instanceof DOMException)
-    warn(
-      `This page cannot keep a marker (${error.name}), so no visit is sent: it is a private window or a frame of another site. A copied command still carries its token.`,
-    )
-  else if (/policy/i.test(String(error)))
+  if (/policy/i.test(String(error)))
     warn(
       `Trusted Types block the parts that are loaded later: allow "trusted-types whence 'allow-duplicates'" while you debug.`,
     )

@@ -16,4 +16,6 @@ export const CUSTOM_ADAPTERS = LIMITS.customAdapters
 export const CUSTOM_FIELDS = LIMITS.customFields
 export const CUSTOM_VALUE_CHARS = LIMITS.customValueChars
 export const COMMAND_CHARS = LIMITS.handoffCommandChars
+/** The next page view after such a pause begins another visit of figures. */
+export const SITTING_PAUSE_MS = LIMITS.sittingPauseMs
 export const SOURCE_LIFETIME_MS = LIMITS.receiptLifetimeMs

@@ -1,11 +1,12 @@
 /** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
-import type { Extras, LoadPart, Readers } from './types.ts'
+import type { Extras, LoadPart, Readers, Recorder } from './types.ts'
 import { globalOf, nativeDocument } from './native.ts'
 
 /** Addresses of the parts below the base, and their digests: the build fills them in. */
 declare const EXTRAS: readonly [path: string, integrity: string]
 declare const READERS: readonly [path: string, integrity: string]
+declare const RECORDER: readonly [path: string, integrity: string]
 
 /** The script element through which the core and a part meet, so that the page keeps one global name. */
 export interface PartScript<T> extends HTMLScriptElement {
@@ -29,6 +30,7 @@ const partAt =
 
 export const loadExtras = partAt<Extras>(...EXTRAS)
 export const loadReaders = partAt<Readers>(...READERS)
+export const loadRecorder = partAt<Recorder>(...RECORDER)
 
 interface ScriptPolicy {
   createScriptURL(url: string): string

@@ -19,9 +19,17 @@ export interface BrowserConfig {
 
 /** What a page sends, as far as other parts than `visit.ts` know of it. */
 export interface VisitBody {
-  /** These two arrive later; a visitor who leaves before that is counted without them. */
+  /** These arrive later; a visitor who leaves before that is counted without them. */
+  client?: object
+  test?: string | undefined
   identities?: Readonly<Record<string, object | undefined>>
   previous_receipt?: string | null
+  readonly project: string
+  readonly page_url: string | undefined
+  readonly referrer: string | undefined
+  readonly source: object
+  readonly sitting: string | undefined
+  readonly entry: boolean | undefined
   readonly url_id: string
   readonly gpc: boolean
 }
@@ -77,10 +85,18 @@ export interface Page extends PageOptions {
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
+  readonly extras: Part<Extras>
+  readonly readers: Part<Readers>
+  readonly recorder: Part<Recorder>
+  /**
+   * What a part answers; it is loaded once per document. Undefined if it is blocked, unreachable, was altered on the way, or cannot
+   * answer. Never rejects.
+   */
+  readonly ask: <P extends LoadedPart, T>(part: Part<P>, call: (loaded: P) => T | Promise<T>) => Promise<T | undefined>
 }
 
 /** A part of the SDK that only some pages load. */
-export interface Part<T> {
+interface Part<T> {
   readonly load: LoadPart<T>
   /** Set once it is loaded. */
   loaded?: T
@@ -88,7 +104,7 @@ export interface Part<T> {
   loading?: Promise<void>
 }
 
-export interface LoadedPart {
+interface LoadedPart {
   /** Serves the page from now on. */
   readonly attend?: (page: Page) => void
 }
@@ -146,13 +162,31 @@ export interface Extras extends LoadedPart {
   readonly attend: (page: Page) => void
 }
 
-/** What the core calls on websites with providers: they recognise a visitor by identifiers. */
+/** A visit of which nothing more is asked of the page. */
+export interface BegunVisit {
+  readonly body: VisitBody
+  readonly landing: Landing
+  /** Sends it unless it is sent already, and resolves with the service's answer. */
+  readonly send: () => Promise<ServiceAnswer>
+}
+
+/** What the core calls for each visit. */
+export interface Recorder extends LoadedPart {
+  /** Sends the visit with all that is known of it, and keeps its marker if the browser keeps any. Rejects if the service does not know the website or does not answer. */
+  readonly record: (page: Page, scope: Scope, begun: BegunVisit) => Promise<void>
+  /** Adds what the service, the tags and the extras know. Rejects in the same cases. */
+  readonly complete: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
+  /** Removes every marker of this origin. */
+  readonly removeMarkers: () => Promise<void>
+}
+
+/** What the recorder calls on websites with providers: they recognise a visitor by identifiers. */
 export interface Readers extends LoadedPart {
   /** Adds the identifiers at the website's providers as soon as they are there, and resolves once a visit need not wait for more. */
   readonly addIdentities: (body: VisitBody, asked: AskedIdentities) => Promise<void>
 }
 
-export interface AskedIdentities {
+interface AskedIdentities {
   readonly config: BrowserConfig
   readonly landing: Landing
   readonly page: Pick<Page, 'tagAttributes'>

@@ -29,8 +29,22 @@ export function identitiesIn(sources: IdentitySources): Readonly<Record<string, 
 }
 
 function readersOf({ measurementIds, cookie, cookiePrefix, landing }: IdentitySources): Readers {
-  const { landed_at, clicks } = landing
-  const { gclid, wbraid, gbraid, fbclid, ttclid, twclid } = clicks
+  const { landed_at, clicks, carried } = landing
+  /**
+   * The click of the landing, unless the provider's cookie counts: of one that was only remembered and the cookie the newer does,
+   * and the cookie if it does not say when it was written.
+   */
+  const clickOf = (parameter: string, own: string | undefined, writtenAtMs?: string) =>
+    carried && own && !(Number(writtenAtMs) < landed_at) ? undefined : clicks[parameter]
+  const google = (parameter: string, value: string | undefined) => {
+    const own = googleId(value)
+    const writtenAtS = firstGroup(/(?:^GCL\.|\$i)(\d+)/, value)
+    return clickOf(parameter, own, writtenAtS && `${writtenAtS}000`) ?? own
+  }
+  const fbc = cookie('_fbc')
+  const fbclid = clickOf('fbclid', fbc, firstGroup(/^fb\.\d+\.(\d+)/, fbc))
+  const ttclid = clickOf('ttclid', cookie('ttclid'))
+  const twclid = clickOf('twclid', cookie('_twclid'))
   return {
     ga4: () => {
       // GA<version>.<depth of domain and path>.<client ID>
@@ -43,16 +57,16 @@ function readersOf({ measurementIds, cookie, cookiePrefix, landing }: IdentitySo
       return client_id ? Object.fromEntries(sessions) : undefined
     },
     google_ads: () => ({
-      gclid: gclid ?? googleId(cookie('_gcl_aw') ?? cookie('FPGCLAW')),
-      wbraid: wbraid ?? googleId(cookie('_gcl_gb') ?? cookie('FPGCLGB')),
-      gbraid: gbraid ?? googleId(cookie('_gcl_ag') ?? cookie('FPGCLAG')),
+      gclid: google('gclid', cookie('_gcl_aw') ?? cookie('FPGCLAW')),
+      wbraid: google('wbraid', cookie('_gcl_gb') ?? cookie('FPGCLGB')),
+      gbraid: google('gbraid', cookie('_gcl_ag') ?? cookie('FPGCLAG')),
       gcl_aw: cookie('_gcl_aw'),
       session_attributes: sessionAttributes(landing, navigator.userAgent),
     }),
     meta: () => ({
       fbp: cookie('_fbp'),
       // The pixel's cookie wins, unless it still holds an earlier click.
-      fbc: fbclid && !cookie('_fbc')?.includes(fbclid) ? `fb.1.${landed_at}.${fbclid}` : cookie('_fbc'),
+      fbc: fbclid && !fbc?.includes(fbclid) ? `fb.1.${landed_at}.${fbclid}` : fbc,
       fbclid,
     }),
     tiktok: () => ({ ttp: cookie('_ttp'), ttclid: ttclid ?? cookie('ttclid'), ttclid_at: ttclid && landed_at }),

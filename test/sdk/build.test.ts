@@ -12,10 +12,10 @@ import { bareCatalog, bareDeps } from '../api/support/bare-api.ts'
 
 /** The part that every visitor loads, and what it keeps free for changes to come. */
 const CORE_BROTLI_BYTES = 3 * 1024
-const FREE_BYTES = 150
+const FREE_BYTES = 300
 const EXTRAS_BROTLI_BYTES = 4 * 1024
 /** All that a website with providers loads before its visit is sent. */
-const BEFORE_VISIT_BROTLI_BYTES = 4_100
+const BEFORE_VISIT_BROTLI_BYTES = 4_800
 
 describe('sdk/build', () => {
   let folder: string
@@ -36,9 +36,10 @@ describe('sdk/build', () => {
     expect(extras?.brotliBytes).to.be.above(1_000).and.at.most(EXTRAS_BROTLI_BYTES)
   })
 
-  it('keeps what is loaded before a visit with identifiers within 4,100 bytes', () => {
-    const [core, , readers] = manifest.files
-    expect((core?.brotliBytes ?? 0) + (readers?.brotliBytes ?? Infinity)).to.be.at.most(BEFORE_VISIT_BROTLI_BYTES)
+  it('keeps what is loaded before a visit with identifiers within 4,800 bytes', () => {
+    const [core, , readers, recorder] = manifest.files
+    const sizes = [core, readers, recorder].map((file) => file?.brotliBytes ?? Infinity)
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.at.most(BEFORE_VISIT_BROTLI_BYTES)
   })
 
   it('fails if a file is larger than its budget', async () => {
@@ -132,14 +133,15 @@ describe('sdk/build', () => {
         .and.include(sha256.slice(0, 12))
     }
     const urls = manifest.files.map(({ url }) => url)
-    expect(urls).to.deep.equal(['/browser.js', urls[1], urls[2], '/browser.debug.js'])
+    expect(urls).to.deep.equal(['/browser.js', urls[1], urls[2], urls[3], '/browser.debug.js'])
     expect(urls[1]).to.match(/^\/browser\/extras\./)
     expect(urls[2]).to.match(/^\/browser\/readers\./)
+    expect(urls[3]).to.match(/^\/browser\/recorder\./)
   })
 
   it('lets the core name the other parts by address and digest', async () => {
     const core = String(await read('browser.js'))
-    for (const part of manifest.files.slice(1, 3)) {
+    for (const part of manifest.files.slice(1, 4)) {
       expect(core).to.include(part.url.slice(1))
       expect(core).to.include(
         `sha256-${createHash('sha256')
@@ -169,7 +171,8 @@ describe('sdk/build', () => {
   })
 
   it('keeps every word of the public interface and of the wire as it is', async () => {
-    const texts = [await read('browser.js'), await read(manifest.files[2]?.name ?? '')]
+    const [core, , readers, recorder] = manifest.files
+    const texts = await Promise.all([core, readers, recorder].map((file) => read(file?.name ?? '')))
     const sources = texts.join('')
     const words = ['start', 'grant', 'deny', 'handoff', 'command', 'fill', 'adapter', 'scope', 'push', 'project']
     const wire = [

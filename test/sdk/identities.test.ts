@@ -150,6 +150,44 @@ describe('sdk/identities', () => {
     expect(read(`_twclid=${json}`).x).to.deep.equal({ twclid: '2-json' })
   })
 
+  describe('a click that was remembered', () => {
+    const clicks = { gclid: 'kept', fbclid: 'kept', ttclid: 'kept', twclid: 'kept' }
+    const remembered = { ...landing(clicks), carried: true }
+    const LANDED_AT_S = LANDED_AT / 1000
+
+    it('gives way to a cookie that was written later, and to one that does not say when', () => {
+      const { google_ads, meta, tiktok, x } = read(
+        `_gcl_aw=GCL.${LANDED_AT_S + 1}.new; _fbc=fb.1.${LANDED_AT + 1}.new; ttclid=new; _twclid=new`,
+        remembered,
+      )
+      expect(google_ads).to.include({ gclid: 'new' })
+      expect(meta).to.deep.equal({ fbc: `fb.1.${LANDED_AT + 1}.new` })
+      expect(tiktok).to.deep.equal({ ttclid: 'new' })
+      expect(x).to.deep.equal({ twclid: 'new' })
+      expect(read(`_gcl_aw=2.1.knew$i${LANDED_AT_S + 1}$u1`, remembered).google_ads.gclid).to.equal('new')
+    })
+
+    it('counts before a cookie that was written earlier, and without one', () => {
+      const { google_ads, meta } = read(
+        `_gcl_aw=GCL.${LANDED_AT_S - 1}.old; _fbc=fb.1.${LANDED_AT - 1}.old`,
+        remembered,
+      )
+      expect(google_ads).to.include({ gclid: 'kept' })
+      expect(meta).to.deep.equal({ fbc: `fb.1.${LANDED_AT}.kept`, fbclid: 'kept' })
+      expect(read(`_gcl_aw=2.1.kold$i${LANDED_AT_S - 1}$u1`, remembered).google_ads.gclid).to.equal('kept')
+      expect(read('', remembered)).to.deep.include({
+        tiktok: { ttclid: 'kept', ttclid_at: LANDED_AT },
+        x: { twclid: 'kept', twclid_at: LANDED_AT },
+      })
+    })
+
+    it('counts in any case on the page that it led to', () => {
+      const { google_ads, tiktok } = read(`_gcl_aw=GCL.${LANDED_AT_S + 9}.other; ttclid=other`, landing(clicks))
+      expect(google_ads).to.include({ gclid: 'kept' })
+      expect(tiktok).to.include({ ttclid: 'kept' })
+    })
+  })
+
   it('reads no advertising identity of a provider that the website does not use', () => {
     const cookies = '_gcl_aw=GCL.1.a; _fbp=fb.1.1.1; _ttp=t; _twclid=x; _ga=GA1.1.1.1'
     expect(Object.keys(read(cookies, landing(), { measurementIds: ['G-A'], providers: ['ga4'] }))).to.deep.equal([

@@ -12,7 +12,7 @@ import { openChromium } from './support/browsers.ts'
 import { FILLED, INSTALL } from './support/command.ts'
 import type { RecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { openStage, type SdkStage } from './support/stage.ts'
+import { forgetVisitor, openStage, type SdkStage } from './support/stage.ts'
 
 /** What a page loads before it requests anything more. */
 const CORE_BROTLI_BYTES = 4 * 1024
@@ -137,6 +137,7 @@ describe('the package whence-js', function () {
     beforeEach(async () => {
       service.reset()
       page = await chromium.context.newPage()
+      await forgetVisitor(page, site)
       await page.route(
         (url) => url.pathname.startsWith('/modules/'),
         (route) => route.fulfill({ path: path.join(installed, new URL(route.request().url()).pathname.slice(9)) }),
@@ -174,7 +175,7 @@ describe('the package whence-js', function () {
     for (const [what, spoil] of [
       [
         'storage and cookies that are blocked',
-        `for (const [owner, name] of [[window, 'sessionStorage'], [document, 'cookie'], [navigator, 'storage'], [window, 'crypto'], [navigator, 'clipboard']])
+        `for (const [owner, name] of [[window, 'localStorage'], [document, 'cookie'], [navigator, 'storage'], [window, 'crypto'], [navigator, 'clipboard']])
         Object.defineProperty(owner, name, { get() { throw new DOMException('no', 'SecurityError') } })`,
       ],
       ['a queue that nobody empties', `window.whence = []`],

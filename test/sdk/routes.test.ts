@@ -126,7 +126,7 @@ describe('sdk, pages that change after they have loaded', function () {
       await service.waitFor('/v1/visits/activate')
       await page.evaluate(late('<p>more</p>'))
       await wait(900)
-      expect(service.requests.filter(({ path }) => path.startsWith('/browser/'))).to.deep.equal([])
+      expect(service.requests.filter(({ path }) => path.startsWith('/browser/extras'))).to.deep.equal([])
     })
   })
 })

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { sessionAttributes } from '../../sdk/readers/session-attributes.ts'
-import { landingOf } from '../../sdk/core/source.ts'
+import { arrivalOf } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000
 const landed = (url: string, referrer = 'https://www.google.com/search?q=x') =>
-  landingOf({ url, referrer, nowMs: NOW }, false, () => null)
+  arrivalOf({ url, referrer, nowMs: NOW }, false, '')
 const decode = (text: string | undefined): any => JSON.parse(Buffer.from(text ?? '', 'base64url').toString())
 
 describe('sdk/session-attributes', () => {

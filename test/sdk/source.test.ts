@@ -2,15 +2,27 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
-import { landingOf, originAndPath } from '../../sdk/core/source.ts'
+import { arrivalOf, originAndPath } from '../../sdk/core/source.ts'
 
 const NOW = 1_790_000_000_000
 
-const page = (url: string, referrer = '', nowMs = NOW) => ({ url, referrer, nowMs })
-const land = (url: string, referrer = '', remembered: object | null = null, nowMs = NOW) =>
-  landingOf(page(url, referrer, nowMs), false, () => remembered && JSON.stringify(remembered))
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
 
-const EARLIER = land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', null, NOW - 60_000)
+const view = (url: string, referrer = '', nowMs = NOW) => ({ url, referrer, nowMs })
+const arrive = (url: string, referrer = '', remembered: object | null = null, nowMs = NOW) =>
+  arrivalOf(view(url, referrer, nowMs), false, remembered ? JSON.stringify(remembered) : '')
+/** How it landed as it is kept, without the sitting. */
+const land = (...asked: Parameters<typeof arrive>) => {
+  const { sitting: _, entry: __, seen_at: ___, ...landing } = arrive(...asked)
+  return JSON.parse(JSON.stringify(landing)) as typeof landing
+}
+
+const EARLIER = arrive('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', null, NOW - MINUTE_MS)
+/** What a later page view sends of it. */
+const { sitting: SITTING } = EARLIER
+const LANDED = land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', null, NOW - MINUTE_MS)
+const CARRIED = { ...LANDED, carried: true }
 
 describe('sdk/source', () => {
   describe('origin and path', () => {
@@ -75,10 +87,18 @@ describe('sdk/source', () => {
       })
     })
 
-    it('keeps nothing of a click under Global Privacy Control', () => {
-      const { clicks, utm } = landingOf(page('https://acme.dev/?gclid=a&gad_source=1&utm_source=s'), true, () => null)
-      expect(clicks).to.deep.equal({})
-      expect(utm).to.deep.equal({ source: 's' })
+    it('keeps nothing of a click under Global Privacy Control but the name of its parameter', () => {
+      const url = 'https://acme.dev/?gad_source=1&gclid=a&utm_source=s'
+      const { clicks, utm, click } = arrivalOf(view(url), true, '')
+      expect({ clicks, utm, click }).to.deep.equal({ clicks: {}, utm: { source: 's' }, click: 'gclid' })
+    })
+
+    it('names the click of any network, and the first of ref and source', () => {
+      for (const name of ['gclid', 'gbraid', 'msclkid', 'dclid', 'li_fat_id', 'rdt_cid', 'ScCid', 'epik', 'yclid'])
+        expect(land(`https://acme.dev/?gad_source=5&${name}=x`).click).to.equal(name)
+      expect(land('https://acme.dev/?clid=x&gad_source=5').click).to.equal(undefined)
+      expect(land('https://acme.dev/?ref=&source=newsletter&ref=later').ref).to.equal('newsletter')
+      expect(land(`https://acme.dev/?ref=${'x'.repeat(151)}&xref=y`).ref).to.equal(undefined)
     })
 
     it('leaves out a click ID that could not be sent', () => {
@@ -90,62 +110,112 @@ describe('sdk/source', () => {
     })
   })
 
-  describe('the landing that the tab remembers', () => {
-    it('stays on the next page of the website', () => {
-      expect(land('https://acme.dev/install', 'https://acme.dev/', EARLIER)).to.deep.equal(EARLIER)
-    })
+  describe('the landing that the origin remembers', () => {
+    for (const [when, url, referrer] of [
+      ['on the next page of the website', 'https://acme.dev/install', 'https://acme.dev/'],
+      ['on a page that was opened without a referrer', 'https://acme.dev/install', ''],
+      [
+        'when the visitor comes back from a sibling host',
+        'https://www.acme.dev/install',
+        'https://docs.acme.dev/start',
+      ],
+    ] as const)
+      it(`stays ${when}, also days later`, () => {
+        expect(land(url, referrer, EARLIER)).to.deep.equal(CARRIED)
+        expect(land(url, referrer, EARLIER, NOW + 20 * DAY_MS)).to.deep.equal(CARRIED)
+      })
 
-    it('stays on a page that was opened without a referrer', () => {
-      expect(land('https://acme.dev/install', '', EARLIER)).to.deep.equal(EARLIER)
-    })
-
-    it('stays when the visitor comes back from a sibling host of the website', () => {
-      expect(land('https://www.acme.dev/install', 'https://docs.acme.dev/start', EARLIER)).to.deep.equal(EARLIER)
-    })
-
-    it('stays when the landing page is loaded again', () => {
-      expect(land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', EARLIER)).to.deep.equal(
-        EARLIER,
-      )
+    it('stays when the landing page is loaded again, as its own', () => {
+      expect(land('https://acme.dev/?utm_source=news&gclid=old', 'https://search.example/q', EARLIER)).to.deep.equal({
+        ...LANDED,
+        carried: false,
+      })
     })
 
     it('gives way to another campaign', () => {
       expect(land('https://acme.dev/?utm_source=mail', '', EARLIER).utm).to.deep.equal({ source: 'mail' })
       expect(land('https://acme.dev/?utm_source=news&gclid=new', '', EARLIER).clicks).to.deep.equal({ gclid: 'new' })
+      expect(land('https://acme.dev/?ref=producthunt', '', EARLIER)).to.deep.include({ ref: 'producthunt', utm: {} })
     })
 
     it('gives way to a visitor who comes from another website', () => {
       const landing = land('https://acme.dev/install', 'https://other.example/list', EARLIER)
       expect(landing).to.deep.include({ landed_at: NOW, referrer: 'https://other.example/list', utm: {} })
+      expect(landing).to.not.have.property('carried')
     })
 
     it('is forgotten after 30 days', () => {
       const last = EARLIER.landed_at + LIMITS.receiptLifetimeMs
-      expect(land('https://acme.dev/', '', EARLIER, last - 1)).to.deep.equal(EARLIER)
+      expect(land('https://acme.dev/', '', EARLIER, last - 1)).to.deep.equal(CARRIED)
       expect(land('https://acme.dev/', '', EARLIER, last).landed_at).to.equal(last)
+    })
+
+    it('is that of the sitting if nothing led to it, and no longer', () => {
+      const direct = arrive('https://acme.dev/', '', null, NOW - MINUTE_MS)
+      expect(land('https://acme.dev/install', 'https://acme.dev/', direct)).to.deep.include({
+        page: 'https://acme.dev/',
+        carried: true,
+      })
+      expect(land('https://acme.dev/install', '', direct, NOW + DAY_MS)).to.deep.include({
+        page: 'https://acme.dev/install',
+        landed_at: NOW + DAY_MS,
+      })
+    })
+
+    it('loses its clicks under Global Privacy Control', () => {
+      const { clicks, utm, click } = arrivalOf(view('https://acme.dev/install'), true, JSON.stringify(EARLIER))
+      expect({ clicks, utm, click }).to.deep.equal({ clicks: {}, utm: { source: 'news' }, click: 'gclid' })
     })
 
     it('does not keep a page from landing if it is broken', () => {
       for (const broken of ['', '{', 'null', '[]', '7', '"x"', '{"landed_at":"x"}']) {
-        expect(landingOf(page('https://acme.dev/'), false, () => broken).landed_at).to.equal(NOW)
+        expect(arrivalOf(view('https://acme.dev/'), false, broken).landed_at).to.equal(NOW)
+      }
+    })
+  })
+
+  describe('a sitting', () => {
+    it('has a random name of 22 characters, and the first page view begins it', () => {
+      const names = Array.from({ length: 50 }, () => arrive('https://acme.dev/'))
+      expect(new Set(names.map(({ sitting }) => sitting)).size).to.equal(50)
+      for (const { sitting, entry } of names) {
+        expect(sitting).to.match(/^[A-Za-z0-9_-]{22}$/)
+        expect(entry).to.equal(true)
       }
     })
 
-    it('does not keep a page from landing if the browser blocks storage', () => {
-      const blocked = () => {
-        throw new Error('blocked')
+    it('goes on with the next page view within half an hour, which begins none', () => {
+      for (const nowMs of [NOW, EARLIER.seen_at + 30 * MINUTE_MS - 1])
+        expect(arrive('https://acme.dev/install', 'https://acme.dev/', EARLIER, nowMs)).to.deep.include({
+          sitting: SITTING,
+          entry: false,
+          seen_at: nowMs,
+        })
+      expect(arrive('https://acme.dev/?utm_source=news&gclid=old', '', EARLIER).sitting).to.equal(SITTING)
+    })
+
+    it('ends after half an hour without a page view, and with another source', () => {
+      const others = [
+        arrive('https://acme.dev/install', '', EARLIER, EARLIER.seen_at + 30 * MINUTE_MS),
+        arrive('https://acme.dev/?utm_source=mail', '', EARLIER),
+        arrive('https://acme.dev/', 'https://other.example/', EARLIER),
+      ]
+      for (const { sitting, entry } of others) {
+        expect(sitting).to.not.equal(SITTING)
+        expect(entry).to.equal(true)
       }
-      expect(landingOf(page('https://acme.dev/?utm_source=s'), false, blocked).utm).to.deep.equal({ source: 's' })
+      // The landing is remembered longer than a sitting lasts.
+      expect(others[0]?.utm).to.deep.equal({ source: 'news' })
     })
   })
 
   it('never throws on any query string or referrer', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (query, referrer, remembered) => {
-        const landing = landingOf(
-          page(`https://acme.dev/?${encodeURI(query.toWellFormed())}`, referrer),
+        const landing = arrivalOf(
+          view(`https://acme.dev/?${encodeURI(query.toWellFormed())}`, referrer),
           false,
-          () => remembered,
+          remembered,
         )
         expect(landing.landed_at).to.equal(NOW)
       }),

@@ -105,6 +105,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   utmChars: 'A UTM value, and `ref` of a source',
   clickNameChars: 'Name of the parameter of an advertising click',
   sittingChars: 'The name of a sitting',
+  sittingPauseMs: 'A sitting ends without a page view for',
   sessionAttributesChars: 'Google session attributes',
   identifierChars: "A provider's identifier",
   urlChars: 'An address, without query and fragment',

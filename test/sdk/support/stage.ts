@@ -28,3 +28,15 @@ export async function openStage(): Promise<SdkStage> {
   }
   return { manifest, bundle, service, site, close }
 }
+
+/** What pages of both drivers can do. */
+interface Tab {
+  goto(url: string): Promise<unknown>
+  evaluate(source: string): Promise<unknown>
+}
+
+/** Makes the visitor a new one: its origin remembers no landing and no sitting. */
+export async function forgetVisitor(tab: Tab, site: Site): Promise<void> {
+  await tab.goto(site.add(''))
+  await tab.evaluate('localStorage.clear()')
+}

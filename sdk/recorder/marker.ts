@@ -1,19 +1,23 @@
 /** Keeps the marker: one file per website and page in the origin private file system, where the hook can find it on disk. */
 
-import { MARKER_BYTES } from './limits.ts'
+import { MARKER_BYTES } from '../core/limits.ts'
 
 const PREFIX = 'install-attribution-'
 
 /**
- * The root of the origin private file system; null in Safari. Throws or rejects if markers cannot be kept: frames of
- * other sites, private windows that refuse, old browsers.
+ * The root of the origin private file system. Null if no marker can be kept: in Safari, in frames of other sites, in private windows
+ * that refuse, and in old browsers.
  */
-export function openStorage(): Promise<FileSystemDirectoryHandle> | null {
-  // Throws in another site's frame, whose storage would be a partition that the hook never reads.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-  void (top as Window).location.href
-  // A shell cannot read Safari's storage without a system prompt for the user, so nothing is stored there.
-  return navigator.vendor.startsWith('Apple') ? null : navigator.storage.getDirectory()
+export async function openStorage(): Promise<FileSystemDirectoryHandle | null> {
+  try {
+    // Throws in another site's frame, whose storage would be a partition that the hook never reads.
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
+    void (top as Window).location.href
+    // A shell cannot read Safari's storage without a system prompt for the user, so nothing is stored there.
+    return navigator.vendor.startsWith('Apple') ? null : await navigator.storage.getDirectory()
+  } catch {
+    return null
+  }
 }
 
 /** The file's name, unique to this page of the website. */
