@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import type { ChromiumInstance, PuppeteerInstance } from './support/browsers.ts'
+import { openChromium, openFirefox } from './support/browsers.ts'
+import type { Recorded, RecordingService } from './support/recording-service.ts'
+import type { Site } from './support/site.ts'
+import { forgetVisitor, openStage, type SdkStage } from './support/stage.ts'
+
+const DAY_MS = 86_400_000
+
+describe('sdk, what an origin remembers of its visitor', function () {
+  this.timeout(60_000)
+  let stage: SdkStage
+  let service: RecordingService
+  let site: Site
+  let chromium: ChromiumInstance
+  let page: Page
+
+  before(async () => {
+    stage = await openStage()
+    ;({ service, site } = stage)
+    chromium = await openChromium()
+  })
+  after(async () => {
+    await chromium?.close()
+    await stage?.close()
+  })
+  beforeEach(async () => {
+    page = await chromium.context.newPage()
+    await forgetVisitor(page, site)
+    service.reset()
+  })
+  afterEach(async () => {
+    for (const each of chromium.context.pages().slice(1)) await each.close()
+  })
+
+  const script = (attributes = '') =>
+    `<script async src="${service.url}/browser.js" data-project="acme-dev" ${attributes}></script>`
+  const QUERY = '?utm_source=news&utm_campaign=launch&ref=hn&gclid=g1'
+  const visitOf = async (url: string, count: number): Promise<Recorded['body']> =>
+    (await service.waitFor('/v1/visits', count)).find(({ body }) => body.page_url === url)?.body
+  /** Lands with a campaign; the visit that was sent. */
+  async function land(more = ''): Promise<Recorded['body']> {
+    const url = site.add(script() + more)
+    await page.goto(url + QUERY)
+    await service.waitFor('/v1/visits/activate')
+    return visitOf(url, 1)
+  }
+  function expectCarried(later: Recorded['body'], first: Recorded['body']): void {
+    expect(first).to.deep.include({ entry: true })
+    expect(first.source).to.deep.include({ ref: 'hn', click: 'gclid', page: first.page_url })
+    expect(first.source).to.not.have.property('carried')
+    expect(later.source).to.deep.equal({ ...first.source, carried: true })
+    expect(later).to.include({ sitting: first.sitting, entry: false })
+  }
+
+  describe('goes along', () => {
+    for (const [how, click] of [
+      ['target=_blank', () => page.click('a')],
+      ['a middle click', () => page.click('a', { button: 'middle' })],
+      [
+        'a link without an opener',
+        () => page.evaluate(`void window.open(document.querySelector('a').href, '_blank', 'noopener,noreferrer')`),
+      ],
+      ['a typed address in another tab', async () => (await chromium.context.newPage()).goto(install)],
+    ] as const)
+      it(`with ${how}`, async () => {
+        install = site.add(script())
+        const first = await land(`<a href="${install}" target="_blank" rel="noopener">Install</a>`)
+        await click()
+        expectCarried(await visitOf(install, 2), first)
+      })
+    let install: string
+
+    it('in Firefox, too', async () => {
+      const firefox: PuppeteerInstance = await openFirefox()
+      try {
+        const url = site.add(script())
+        const tab = await firefox.browser.newPage()
+        await tab.goto(url + QUERY)
+        await service.waitFor('/v1/visits/activate')
+        const next = site.add(script())
+        await (await firefox.browser.newPage()).goto(next)
+        expectCarried(await visitOf(next, 2), await visitOf(url, 2))
+      } finally {
+        await firefox.close()
+      }
+    })
+  })
+
+  it('is the landing the next day, in another sitting, by token and by marker', async () => {
+    const first = await land()
+    await page.evaluate(`{
+      const kept = JSON.parse(localStorage['whence:acme-dev'])
+      localStorage['whence:acme-dev'] = JSON.stringify({ ...kept, landed_at: kept.landed_at - ${DAY_MS}, seen_at: kept.seen_at - ${DAY_MS} })
+    }`)
+    const install = site.add(script())
+    await page.goto(install)
+    const later = await visitOf(install, 2)
+    expect(later.source).to.deep.equal({ ...first.source, landed_at: first.source.landed_at - DAY_MS, carried: true })
+    expect(later.entry).to.equal(true)
+    expect(later.sitting)
+      .to.match(/^[\w-]{22}$/)
+      .and.not.equal(first.sitting)
+    const [, activation] = await service.waitFor('/v1/visits/activate', 2)
+    await page.evaluate('whence.handoff()')
+    const [handoff] = await service.waitFor('/v1/handoffs')
+    expect(handoff?.body.receipt).to.equal(activation?.body.receipt)
+  })
+
+  it('stays the same sitting over the routes of a document and a reload', async () => {
+    const url = site.add(script('data-spa'))
+    await page.goto(url + QUERY)
+    await service.waitFor('/v1/visits/activate')
+    await page.evaluate(`history.pushState(null, '', '/route-of-a-sitting')`)
+    await service.waitFor('/v1/visits/activate', 2)
+    await page.goto(url + QUERY)
+    const visits = (await service.waitFor('/v1/visits', 3)).map(({ body }) => body)
+    expect(new Set(visits.map(({ sitting }) => sitting as string)).size).to.equal(1)
+    expect(visits.map(({ entry }) => entry as boolean)).to.deep.equal([true, false, false])
+    expect(visits.map(({ source }) => !!source.carried)).to.deep.equal([false, true, false])
+  })
+
+  it('is nothing before consent, and goes with it', async () => {
+    const asking = site.add(script('data-consent="required"'))
+    await page.goto(asking + QUERY)
+    await page.waitForFunction('window.whence?.scope')
+    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([])
+    await page.evaluate('whence.grant()')
+    await service.waitFor('/v1/visits/activate')
+    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal(['whence:acme-dev'])
+    await page.evaluate('whence.deny()')
+    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([])
+  })
+
+  it('loses its click under Global Privacy Control, but not its name', async () => {
+    await land()
+    const next = await chromium.context.newPage()
+    await next.addInitScript(`Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true })`)
+    await next.goto(site.add(script()))
+    await service.waitFor('/v1/visits', 2)
+    expect(await next.evaluate(`JSON.parse(localStorage['whence:acme-dev'])`)).to.deep.include({
+      clicks: {},
+      click: 'gclid',
+    })
+  })
+
+  it('is nothing in a browser that blocks storage, which names no sitting', async () => {
+    await page.addInitScript(
+      `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
+    )
+    const url = site.add(script('data-spa'))
+    await page.goto(url + QUERY, { referer: 'https://news.example/item' })
+    await service.waitFor('/v1/visits/activate')
+    await page.evaluate(`history.pushState(null, '', '/route-without-storage')`)
+    const next = site.add(script())
+    await service.waitFor('/v1/visits/activate', 2)
+    await page.evaluate(`location.href = '${next}'`)
+    const visits = (await service.waitFor('/v1/visits', 3)).map(({ body }) => body)
+    for (const visit of visits) expect(visit).to.not.have.property('sitting')
+    expect(visits.map(({ entry }) => entry as unknown)).to.deep.equal([undefined, false, false])
+    // The document still knows its own landing.
+    expect(visits.map(({ source }) => source.utm.source as unknown)).to.deep.equal(['news', 'news', undefined])
+  })
+})
