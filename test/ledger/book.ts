@@ -1,0 +1,242 @@
+/**
+ * What every figure of a world must be, by the definitions that marketers are given and nothing else: an install is counted when it
+ * arrived, and belongs to the visit that led to it.
+ */
+
+import { DAY, type Lead, type Machine, type MachineEvent, type Visitor, type World } from './world.ts'
+
+const WEEK = 7 * DAY
+const MONTH = 30 * DAY
+
+/** An event of a machine that figures count. */
+export interface Entry {
+  readonly at: number
+  readonly kind: 'install' | 'upgrade' | 'reinstall'
+  readonly machine: Machine
+  readonly version: string
+  readonly outcome: 'found' | 'none' | 'not looked up'
+  readonly visitor: Visitor | null
+  readonly isCompleted: boolean
+  readonly hasRun: boolean
+}
+
+export interface Book {
+  readonly entries: readonly Entry[]
+  readonly visitors: readonly Visitor[]
+}
+
+export function keepBook({ visitors, machines }: World): Book {
+  return { visitors, entries: machines.filter((machine) => !machine.isCi && !machine.isContainer).flatMap(entriesOf) }
+}
+
+interface Judged {
+  readonly event: MachineEvent
+  readonly kind: Entry['kind'] | null
+  readonly visitor: Visitor | null
+}
+
+function entriesOf(machine: Machine): readonly Entry[] {
+  const events = judged(machine)
+  return events.flatMap((each): readonly Entry[] => {
+    const { event, kind } = each
+    if (kind === null) return []
+    const visitor = kind === 'install' ? visitorOfInstall(each, events) : each.visitor
+    const completion = kind === 'install' ? completionOf(each, events) : null
+    const isLookedUp = machine.method !== 'old'
+    return [
+      {
+        at: event.at,
+        kind,
+        machine,
+        version: event.version,
+        outcome: !isLookedUp ? 'not looked up' : visitor === null ? 'none' : 'found',
+        visitor,
+        isCompleted: completion !== null,
+        hasRun: completion !== null && events.some((other) => isRunNear(completion, other.event)),
+      },
+    ]
+  })
+}
+
+/** The first that finished or ran is the install; another version after that is an upgrade; any other finished one is a reinstall. */
+function judged(machine: Machine): readonly Judged[] {
+  const seen: Judged[] = []
+  let install: MachineEvent | null = null
+  let version = ''
+  for (const event of machine.events) {
+    const said = event.what === 'install_started' ? '' : bare(event.version)
+    const kind = kindOfNext(event, { install, isOther: said !== '' && version !== '' && said !== version })
+    if (kind === 'install') install = event
+    if (said !== '') version = said
+    seen.push({ event, kind, visitor: ownVisitor(machine, event, seen) })
+  }
+  return seen
+}
+
+function bare(version: string): string {
+  return version.startsWith('v') ? version.slice(1) : version
+}
+
+interface Before {
+  readonly install: MachineEvent | null
+  /** The event says another version than the last that was said. */
+  readonly isOther: boolean
+}
+
+function kindOfNext({ what, at }: MachineEvent, { install, isOther }: Before): Judged['kind'] {
+  if (what === 'install_started') return null
+  if (install === null) return 'install'
+  if (isOther) return 'upgrade'
+  const belongs = what === 'first_run' || (install.what === 'first_run' && at - install.at <= WEEK)
+  return belongs ? null : 'reinstall'
+}
+
+/** What the event itself proves; without that, where an earlier event of the machine had come from. */
+function ownVisitor(machine: Machine, { lead, at }: MachineEvent, before: readonly Judged[]): Visitor | null {
+  if (machine.method === 'old') return null
+  const proven = provenBy(lead, at)
+  if (proven !== null) return proven
+  const earlier = before.findLast(({ visitor }) => visitor !== null)?.visitor ?? null
+  return earlier !== null && at - earlier.at <= MONTH ? earlier : null
+}
+
+function provenBy(lead: Lead, at: number): Visitor | null {
+  if (lead === null || at - lead.visitor.at > MONTH) return null
+  return lead.by === 'token' || lead.visitor.keepsMarker ? lead.visitor : null
+}
+
+function visitorOfInstall(install: Judged, events: readonly Judged[]): Visitor | null {
+  if (install.visitor !== null) return install.visitor
+  const later = events.find(
+    ({ event, visitor }) => visitor !== null && event.at > install.event.at && event.at - install.event.at <= WEEK,
+  )
+  return later?.visitor ?? null
+}
+
+/** The event by which the installer of this install came to its end. */
+function completionOf(install: Judged, events: readonly Judged[]): MachineEvent | null {
+  if (install.event.what === 'install_completed') return install.event
+  const later = events.find(
+    ({ event, kind }) =>
+      kind === null &&
+      event.what === 'install_completed' &&
+      event.at > install.event.at &&
+      event.at - install.event.at <= WEEK,
+  )
+  return later?.event ?? null
+}
+
+function isRunNear(completion: MachineEvent, { what, at }: MachineEvent): boolean {
+  return what === 'first_run' && Math.abs(at - completion.at) <= WEEK
+}
+
+/** Counts of one row, by the names that the surfaces give them. */
+export type Counts = Readonly<Record<string, number>>
+
+export interface Period {
+  readonly since: number
+  readonly until: number
+}
+
+const isIn = ({ since, until }: Period, at: number): boolean => at >= since && at < until
+
+export function countEntries(entries: readonly Entry[]): Counts {
+  const installs = entries.filter(({ kind }) => kind === 'install')
+  const having = (test: (entry: Entry) => boolean): number => installs.filter(test).length
+  return {
+    installs: installs.length,
+    matched: having(({ outcome }) => outcome === 'found'),
+    unmatched: having(({ outcome }) => outcome === 'none'),
+    counted: having(({ outcome }) => outcome === 'not looked up'),
+    pending: 0,
+    known_source: having(({ visitor }) => visitor !== null && visitor.way.called.source !== ''),
+    completed: having(({ isCompleted }) => isCompleted),
+    ran: having(({ hasRun }) => hasRun),
+    upgrades: entries.filter(({ kind }) => kind === 'upgrade').length,
+    reinstalls: entries.filter(({ kind }) => kind === 'reinstall').length,
+  }
+}
+
+/** Visits of the period with what they led to until the end of the world. */
+export function countVisits(book: Book, visitors: readonly Visitor[]): Counts {
+  const installsOf = (visitor: Visitor): readonly Entry[] =>
+    book.entries.filter((entry) => entry.kind === 'install' && entry.visitor === visitor)
+  return {
+    visits: visitors.length,
+    activated: visitors.filter(({ keepsMarker }) => keepsMarker).length,
+    copied: visitors.filter(({ copiedAt }) => copiedAt !== null).length,
+    installed: visitors.filter((visitor) => installsOf(visitor).length > 0).length,
+    converted: visitors.filter((visitor) => installsOf(visitor).some(({ at }) => at - visitor.at <= WEEK)).length,
+  }
+}
+
+const ORIGIN = 'https://acme.dev'
+
+/** What a visit is called by each dimension; an empty word: it has none. */
+const OF_VISITOR: Readonly<Record<string, (visitor: Visitor) => string>> = {
+  source: ({ way }) => way.called.source,
+  medium: ({ way }) => way.called.medium,
+  channel: ({ way }) => way.called.channel,
+  campaign: ({ way }) => way.called.campaign,
+  term: ({ way }) => way.called.term,
+  content: ({ way }) => way.called.content,
+  referrer: ({ way }) => way.called.referrer,
+  page: ({ page }) => ORIGIN + page,
+  landing_page: ({ page }) => ORIGIN + page,
+  visitor_platform: ({ system }) => system.called,
+}
+
+const OF_MACHINE: Readonly<Record<string, (entry: Entry) => string>> = {
+  path: ({ machine }) => machine.method,
+  platform: ({ machine }) => machine.system,
+  agent: ({ machine }) => machine.agent,
+  country: ({ machine }) => machine.zone.called,
+  place: ({ machine }) => machine.place,
+}
+
+/** Every dimension by which the ledger knows the truth. */
+export const DIMENSIONS: readonly string[] = [...Object.keys(OF_VISITOR), ...Object.keys(OF_MACHINE)]
+
+/** Name of a row (`kind value`) with what it must count. */
+export type Rows = ReadonlyMap<string, { readonly installs: Counts; readonly visits: Counts | null }>
+
+/** All rows of one dimension, of installs that arrived and visits that began in the period. */
+export function rowsBy(book: Book, dimension: string, period: Period): Rows {
+  const entries = book.entries.filter(({ at }) => isIn(period, at))
+  const visitors = book.visitors.filter(({ at }) => isIn(period, at))
+  const ofVisitor = OF_VISITOR[dimension]
+  const ofMachine = OF_MACHINE[dimension]
+  const entryRow = (entry: Entry): string => {
+    if (ofMachine !== undefined) return named(dimension, ofMachine(entry))
+    if (entry.outcome === 'not looked up') return 'not_looked_up '
+    return entry.visitor === null || ofVisitor === undefined ? 'no_visit ' : named(dimension, ofVisitor(entry.visitor))
+  }
+  const byEntry = Map.groupBy(entries, entryRow)
+  const byVisitor = ofVisitor === undefined ? null : Map.groupBy(visitors, (each) => named(dimension, ofVisitor(each)))
+  const names = new Set([...byEntry.keys(), ...(byVisitor?.keys() ?? [])])
+  return new Map(
+    [...names].map((name) => [
+      name,
+      {
+        installs: countEntries(byEntry.get(name) ?? []),
+        visits: byVisitor === null ? null : countVisits(book, byVisitor.get(name) ?? []),
+      },
+    ]),
+  )
+}
+
+export function totalOf(book: Book, period: Period): { readonly installs: Counts; readonly visits: Counts } {
+  return {
+    installs: countEntries(book.entries.filter(({ at }) => isIn(period, at))),
+    visits: countVisits(
+      book,
+      book.visitors.filter(({ at }) => isIn(period, at)),
+    ),
+  }
+}
+
+function named(dimension: string, word: string): string {
+  if (word !== '') return `value ${word}`
+  if (dimension === 'source') return 'direct '
+  return dimension === 'campaign' ? 'no_campaign ' : 'none '
+}

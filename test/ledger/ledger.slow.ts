@@ -1,0 +1,179 @@
+/**
+ * The independent ledger: a world happens through the real doors of a service, and every number that people act on must be the one that a
+ * book kept beside it has, by every dimension, on every surface.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { rollUp } from '../../delivery/rollup/rollup.ts'
+import { startTestService, type TestService } from '../../fixtures/service/service.ts'
+import { whencectl } from '../bin/support/run-whencectl.ts'
+import { DIMENSIONS, keepBook, rowsBy, totalOf, type Book, type Period } from './book.ts'
+import { letHappen } from './doors.ts'
+import { answeredByApi, periodWords, reported, rowsOfCsv, rowsOfReport, type Answered } from './surfaces.ts'
+import { DAY, HOUR, liveThrough } from './world.ts'
+
+const OWNER = 'owner@acme.dev'
+const MANIFESTS = {
+  'acme.yaml': `
+apiVersion: whence.dev/v1alpha1
+kind: Organization
+metadata: { name: acme }
+spec: { displayName: Acme, plan: Enterprise }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Member
+metadata: { name: owner }
+spec: { organizationRef: { name: acme }, email: ${OWNER}, role: Owner }
+---
+apiVersion: whence.dev/v1alpha1
+kind: InstallPath
+metadata: { name: cli }
+spec: { organizationRef: { name: acme } }
+---
+apiVersion: whence.dev/v1alpha1
+kind: InstallPath
+metadata: { name: brew }
+spec: { organizationRef: { name: acme } }
+---
+apiVersion: whence.dev/v1alpha1
+kind: InstallPath
+metadata: { name: old }
+spec: { organizationRef: { name: acme }, paused: true }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Website
+metadata: { name: acme-dev }
+spec: { organizationRef: { name: acme }, primaryOrigin: 'https://acme.dev' }
+`,
+}
+
+const DAYS = 8
+const VISITORS = 240
+const SEED = Number(process.env['WHENCE_LEDGER_SEED'] ?? 1)
+/** Midnight: rows of days are whole. */
+const START_MS = Math.floor(Date.now() / DAY) * DAY - DAYS * DAY
+const PERIODS: Readonly<Record<string, Period>> = {
+  'the whole time': { since: START_MS, until: START_MS + DAYS * DAY },
+  'its second half': { since: START_MS + 4 * DAY, until: START_MS + DAYS * DAY },
+  'some hours': { since: START_MS + 2 * DAY + 5 * HOUR, until: START_MS + 2 * DAY + 16 * HOUR },
+}
+
+describe('the ledger', function () {
+  this.timeout(300_000)
+  let service: TestService
+  let book: Book
+  let cookie = ''
+
+  before(async () => {
+    let nowMs = START_MS
+    service = await startTestService({
+      manifests: MANIFESTS,
+      nowMs: () => nowMs,
+      env: { WHENCE_TRUST_PROXY: '127.0.0.1' },
+    })
+    const world = liveThrough(SEED, { startAt: START_MS, days: DAYS, visitors: VISITORS })
+    book = keepBook(world)
+    await letHappen(world, { url: service.url, setTime: (atMs) => (nowMs = Math.max(nowMs, atMs)) })
+    nowMs = Date.now()
+    await service.drain()
+    await rollUp({ facts: service.facts, nowMs: () => nowMs })
+    cookie = await signIn()
+  })
+  after(() => service?.stop())
+
+  async function signIn(): Promise<string> {
+    const link = await service.signInLink({ email: OWNER, ownerOf: null })
+    const token = /[A-Za-z0-9_-]{43}/.exec(new URL(link).hash + new URL(link).search)?.[0]
+    const response = await fetch(`${service.url}/api/sign-in/link`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: service.url },
+      body: JSON.stringify({ token }),
+    })
+    expect(response.status, await response.text()).to.equal(200)
+    return response.headers
+      .getSetCookie()
+      .map((each) => each.split(';')[0])
+      .join('; ')
+  }
+
+  async function asked(by: string, { since, until }: Period): Promise<Answered> {
+    const query = new URLSearchParams({ by, since: String(since), until: String(until), website: 'acme-dev' })
+    const response = await fetch(`${service.url}/api/organizations/acme/sources?${query.toString()}`, {
+      headers: { Cookie: cookie, Origin: service.url },
+    })
+    const body = await response.json()
+    expect(response.status, JSON.stringify(body)).to.equal(200)
+    return answeredByApi(body as Parameters<typeof answeredByApi>[0])
+  }
+
+  const report = (period: Period, ...words: readonly string[]) =>
+    whencectl(['report', '--data', join(service.folder, 'data'), ...periodWords(period), ...words])
+
+  it('shares nothing with the product', async () => {
+    for (const name of ['world.ts', 'book.ts', 'doors.ts']) {
+      const text = await readFile(new URL(name, import.meta.url), 'utf8')
+      const from = [...text.matchAll(/ from '([^']+)'/g)].map(([, place]) => place)
+      expect(
+        from.filter((place) => place !== './world.ts' && !place?.startsWith('node:')),
+        name,
+      ).to.deep.equal([])
+    }
+  })
+
+  it('has something of everything, or it would prove nothing', () => {
+    const { installs, visits } = totalOf(book, { since: START_MS, until: START_MS + DAYS * DAY })
+    const { pending: _, ...counts } = { ...installs, ...visits }
+    for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.greaterThan(0)
+  })
+
+  for (const [name, period] of Object.entries(PERIODS)) {
+    it(`has the totals of the pages, over ${name}`, async () => {
+      expect((await asked('source', period)).total).to.deep.equal(totalOf(book, period))
+    })
+  }
+
+  for (const dimension of DIMENSIONS) {
+    it(`has every row of the page Sources by ${dimension}, and they add up`, async () => {
+      for (const [name, period] of Object.entries(PERIODS)) {
+        const { rows, total } = await asked(dimension, period)
+        const kept = rowsBy(book, dimension, period)
+        expect(Object.fromEntries(rows), name).to.deep.equal(Object.fromEntries(kept))
+        const sum = [...rows.values()].reduce((all, { installs }) => all + (installs['installs'] ?? 0), 0)
+        expect(sum, name).to.equal(total.installs['installs'])
+      }
+    })
+  }
+
+  it('has what the command line reports, as JSON and as CSV', async () => {
+    const period = { since: START_MS, until: START_MS + DAYS * DAY }
+    for (const dimension of DIMENSIONS) {
+      const asJson = rowsOfReport(await report(period, '--by', dimension, '--json'), dimension)
+      const asCsv = rowsOfCsv(await report(period, '--by', dimension, '--csv'))
+      const kept = new Map([...rowsBy(book, dimension, period), ['total ', totalOf(book, period)]])
+      expect([...asJson.keys()].sort(), dimension).to.deep.equal([...kept.keys()].sort())
+      for (const [row, counts] of kept) {
+        for (const line of [asJson.get(row), asCsv.get(row)]) {
+          const { is, mustBe } = reported(counts, line)
+          expect(is, `${dimension}: ${row}`).to.deep.equal(mustBe)
+        }
+      }
+    }
+  })
+
+  it('has every day of the report', async () => {
+    const period = { since: START_MS, until: START_MS + DAYS * DAY }
+    const days = rowsOfReport(await report(period, '--by', 'day', '--json'), 'day')
+    for (let day = 0; day < DAYS; day += 1) {
+      const since = START_MS + day * DAY
+      const { is, mustBe } = reported(
+        totalOf(book, { since, until: since + DAY }),
+        days.get(`value ${new Date(since).toISOString().slice(0, 10)}`),
+      )
+      expect(is, `day ${day}`).to.deep.equal(mustBe)
+    }
+  })
+})

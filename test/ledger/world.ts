@@ -1,0 +1,268 @@
+/**
+ * What happened to a product over some days, in words of its own: visitors, what they copied, and machines on which the product was
+ * installed. Nothing here is code of the product, so that an error of the product cannot be in both.
+ */
+
+export const HOUR = 3_600_000
+export const DAY = 24 * HOUR
+
+/** A way on which somebody reaches the website, and what a marketer would call it. */
+export interface Way {
+  readonly tags: Readonly<Record<string, string>>
+  readonly ref?: string
+  readonly click?: string
+  readonly from: string
+  /** Empty words: there is none. */
+  readonly called: {
+    readonly source: string
+    readonly medium: string
+    readonly channel: string
+    readonly campaign: string
+    readonly term: string
+    readonly content: string
+    readonly referrer: string
+  }
+}
+
+const NOTHING = { source: '', medium: '', channel: 'Direct', campaign: '', term: '', content: '', referrer: '' }
+
+export const WAYS: readonly Way[] = [
+  {
+    tags: { source: 'newsletter', medium: 'email', campaign: 'launch', content: 'top' },
+    from: '',
+    called: {
+      ...NOTHING,
+      source: 'newsletter',
+      medium: 'email',
+      channel: 'Email',
+      campaign: 'launch',
+      content: 'top',
+    },
+  },
+  {
+    tags: { source: 'hn', medium: 'social', campaign: 'show-hn', term: 'cli' },
+    from: 'https://forum.example/item',
+    called: {
+      source: 'hn',
+      medium: 'social',
+      channel: 'Organic Social',
+      campaign: 'show-hn',
+      term: 'cli',
+      content: '',
+      referrer: 'forum.example',
+    },
+  },
+  {
+    tags: {},
+    click: 'gclid',
+    from: '',
+    called: {
+      ...NOTHING,
+      source: 'google',
+      medium: 'cpc',
+      channel: 'Paid Search',
+      campaign: '(Google Ads, auto-tagged)',
+    },
+  },
+  {
+    tags: {},
+    from: 'https://blog.example/a-post',
+    called: {
+      ...NOTHING,
+      source: 'blog.example',
+      medium: 'referral',
+      channel: 'Referral',
+      referrer: 'blog.example',
+    },
+  },
+  {
+    tags: {},
+    ref: 'podcast',
+    from: '',
+    called: { ...NOTHING, source: 'podcast', medium: 'referral', channel: 'Referral' },
+  },
+  { tags: {}, from: '', called: NOTHING },
+]
+
+/** What a browser says of its system, and what that is called. */
+const SYSTEMS = [
+  { says: 'macOS', called: 'macos' },
+  { says: 'Windows', called: 'windows' },
+  { says: 'Linux', called: 'linux' },
+] as const
+
+const PAGES = ['/', '/install', '/docs/cli'] as const
+const ZONES = [
+  { says: 'Europe/Berlin', called: 'DE' },
+  { says: 'America/New_York', called: 'US' },
+  { says: 'UTC', called: '' },
+] as const
+
+export interface Visitor {
+  readonly id: number
+  readonly at: number
+  readonly way: Way
+  readonly page: string
+  readonly system: (typeof SYSTEMS)[number]
+  /** The browser keeps a marker. */
+  readonly keepsMarker: boolean
+  /** The install command was copied, at this time. */
+  readonly copiedAt: number | null
+}
+
+/** How an event of a machine can be led back to a visitor. */
+export type Lead = { readonly by: 'token' | 'marker'; readonly visitor: Visitor } | null
+
+export interface MachineEvent {
+  readonly id: string
+  readonly at: number
+  readonly what: 'install_started' | 'install_completed' | 'first_run'
+  readonly version: string
+  readonly lead: Lead
+}
+
+export interface Machine {
+  readonly id: string
+  readonly system: 'linux' | 'darwin'
+  /** The install method; the one named `old` is paused: nothing is looked up for it. */
+  readonly method: 'cli' | 'brew' | 'old'
+  /** Name of the coding agent that ran the installer; empty: a person. */
+  readonly agent: string
+  readonly place: string
+  readonly zone: (typeof ZONES)[number]
+  /** Where nobody chose to install anything: continuous integration, or a container. */
+  readonly isCi: boolean
+  readonly isContainer: boolean
+  readonly events: readonly MachineEvent[]
+}
+
+export interface World {
+  readonly visitors: readonly Visitor[]
+  readonly machines: readonly Machine[]
+}
+
+/** The same world for the same seed. `startAt` and all that follows are Unix ms. */
+export function liveThrough(seed: number, { startAt, days, visitors }: WorldSize): World {
+  const dice = diceOf(seed)
+  const people = Array.from({ length: visitors }, (_, id) => visitorOf(dice, { id, startAt, days }))
+  const copied = people.filter(({ copiedAt }) => copiedAt !== null)
+  const marked = people.filter(({ keepsMarker }) => keepsMarker)
+  const machines: Machine[] = []
+  const add = (lead: Lead, at: number): void => void machines.push(machineOf(dice, machines.length, { lead, at }))
+  for (const visitor of copied) {
+    // A command in a README is run by many, one on a page by its reader or by nobody.
+    const runs = dice.pick([0, 1, 1, 1, 3])
+    for (let run = 0; run < runs; run += 1) add({ by: 'token', visitor }, after(visitor.copiedAt, dice))
+  }
+  for (const visitor of marked) if (dice.oneIn(4)) add({ by: 'marker', visitor }, after(visitor.at, dice))
+  const strangers = Math.floor(visitors / 6)
+  for (let each = 0; each < strangers; each += 1) add(null, startAt + dice.below(days * DAY))
+  const endAt = startAt + days * DAY
+  return { visitors: people, machines: machines.map((machine) => until(endAt, machine)) }
+}
+
+interface WorldSize {
+  readonly startAt: number
+  readonly days: number
+  readonly visitors: number
+}
+
+function after(at: number | null, dice: Dice): number {
+  return (at ?? 0) + 1_000 + dice.below(dice.oneIn(5) ? 3 * DAY : HOUR)
+}
+
+function until(endAt: number, machine: Machine): Machine {
+  return { ...machine, events: machine.events.filter(({ at }) => at < endAt) }
+}
+
+function visitorOf(
+  dice: Dice,
+  { id, startAt, days }: { readonly id: number; readonly startAt: number; readonly days: number },
+): Visitor {
+  const at = startAt + dice.below(days * DAY - 2 * HOUR)
+  return {
+    id,
+    at,
+    way: dice.pick(WAYS),
+    page: dice.pick(PAGES),
+    system: dice.pick(SYSTEMS),
+    keepsMarker: !dice.oneIn(4),
+    copiedAt: dice.oneIn(3) ? at + 1_000 + dice.below(HOUR) : null,
+  }
+}
+
+function machineOf(dice: Dice, number: number, { lead, at }: { readonly lead: Lead; readonly at: number }): Machine {
+  const method = dice.oneIn(12) ? 'old' : dice.pick(['cli', 'cli', 'brew'] as const)
+  return {
+    id: `machine-${String(number).padStart(6, '0')}`,
+    system: dice.pick(['linux', 'darwin'] as const),
+    method,
+    agent: dice.oneIn(6) ? 'cursor' : '',
+    place: dice.oneIn(5) ? 'readme' : '',
+    zone: dice.pick(ZONES),
+    isCi: dice.oneIn(15),
+    isContainer: dice.oneIn(25),
+    events: eventsOf(dice, number, { lead, at }),
+  }
+}
+
+/** The life of a product on one machine. */
+function eventsOf(
+  dice: Dice,
+  number: number,
+  { lead, at }: { readonly lead: Lead; readonly at: number },
+): readonly MachineEvent[] {
+  const events: MachineEvent[] = []
+  const add = (
+    what: MachineEvent['what'],
+    inMs: number,
+    more: { readonly lead: Lead; readonly version: string },
+  ): void => void events.push({ id: `event-${number}-${events.length}`, at: at + inMs, what, ...more })
+  const version = dice.pick(['1.4.0', '1.5.0', ''])
+  const life = dice.below(8)
+  if (dice.oneIn(3)) add('install_started', 0, { lead, version })
+  if (life === 0) {
+    // A package manager ran nothing of ours: the product reports itself when it runs, and the installer only later.
+    add('first_run', 2_000, { lead, version })
+    if (dice.oneIn(2)) add('install_completed', 2 * HOUR, { lead: null, version })
+  } else if (life === 1) {
+    // The installer knew of nothing; the product passed the token on.
+    add('install_completed', 2_000, { lead: null, version })
+    add('first_run', 20 * HOUR, { lead, version })
+  } else {
+    add('install_completed', 2_000, { lead, version })
+    if (life < 6) add('first_run', 2_000 + dice.below(2 * HOUR) + 1, { lead: null, version })
+  }
+  if (dice.oneIn(5)) add('install_completed', 30 * HOUR, { lead: null, version: '2.0.0' })
+  if (dice.oneIn(6)) add('install_completed', 50 * HOUR, { lead: null, version: dice.oneIn(2) ? 'v2.0.0' : version })
+  return events
+}
+
+interface Dice {
+  readonly below: (bound: number) => number
+  readonly oneIn: (count: number) => boolean
+  readonly pick: <T>(of: readonly T[]) => T
+}
+
+/** Marsaglia's xorshift of 32 bits. */
+function diceOf(seed: number): Dice {
+  let state = (seed * 2_654_435_761) >>> 0 || 1
+  const next = (): number => {
+    state ^= state << 13
+    state >>>= 0
+    state ^= state >>> 17
+    state ^= state << 5
+    state >>>= 0
+    return state / 0x1_0000_0000
+  }
+  const below = (bound: number): number => Math.floor(next() * bound)
+  return {
+    below,
+    oneIn: (count) => below(count) === 0,
+    pick: (of) => {
+      const picked = of[below(of.length)]
+      if (picked === undefined) throw new Error('there is nothing to pick from')
+      return picked
+    },
+  }
+}
