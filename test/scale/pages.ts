@@ -148,21 +148,21 @@ function visitPaths(nowMs: number): readonly string[] {
     '',
     'step=activated',
     'step=copied',
-    'step=completed',
+    'step=installed',
     'step=first_run',
     'source=newsletter',
     'source=nothing',
     'medium=cpc&step=copied',
-    'campaign=campaign-7&step=completed',
+    'campaign=campaign-7&step=installed',
     'referrer=r1.example',
     `page=https://${MAIN}.example/docs/page-3`,
-    `agent=cursor&step=completed`,
+    `agent=cursor&step=installed`,
   ]
   const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
   const several = [
     'source=newsletter&medium=email',
     'medium=cpc&step=copied&campaign=campaign-7',
-    'step=completed&agent=cursor',
+    'step=installed&agent=cursor',
   ]
   return [
     ...filters.flatMap((filter) => bounds.map((bound) => `visits?${bound}${filter}`)),

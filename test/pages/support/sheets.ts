@@ -65,7 +65,7 @@ export const SHEET_PAGES: readonly SheetPage[] = [
   own('campaigns', 'sources?by=campaign', { ready: 'table.sources' }),
   own('agents', 'sources?by=agent', { ready: '.breakdown' }),
   own('shared-commands', 'sources?by=command', { ready: 'table.sources' }),
-  own('visits', 'visits?step=completed', { ready: 'table.visits' }),
+  own('visits', 'visits?step=installed', { ready: 'table.visits' }),
   own('installs', 'installs', { ready: 'table.installs' }),
   own('installs-filtered', 'installs?resolution=unmatched&reason=expired', { ready: 'table.installs' }),
   own('install', 'installs/acme-docs/event-picture', { ready: '.raw pre' }),
@@ -186,6 +186,7 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
   await facts.insert('decision_replay_results', [
     {
       ...key,
+      organization: 'acme',
       made_at: nowMs - 590_000,
       state: 'done',
       installs: 412,
