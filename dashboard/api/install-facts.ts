@@ -70,6 +70,7 @@ const VISIT = Type.Object(
     client: TEXT,
     gpc: FLAG,
     is_handoff_only: FLAG,
+    is_test: FLAG,
     previous_visit_id: TEXT,
     utm_source: TEXT,
     utm_medium: TEXT,

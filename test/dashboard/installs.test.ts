@@ -12,6 +12,7 @@ import {
   store,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { MINE, recently, ROOT, startTwoOrganizations, type TwoOrganizations } from './support/two-organizations.ts'
 
 const HOUR_MS = 3_600_000
@@ -84,15 +85,19 @@ describe('Installs in the dashboard', () => {
     const pending = installRecord({ ...there, eventId: 'event-later', resolution: 'pending' })
     const lost = installRecord({ ...there, eventId: 'event-lost', resolution: 'pending' })
     const nothing = { resolution: 'unmatched', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null } as const
-    await store(both.facts, [
-      visit,
-      installRecord({ ...there, eventId: 'event-token', ...chosen, selectionPolicy: 'handoff', candidateCount: 1 }),
-      installRecord({ ...there, eventId: 'event-forged' }),
-      pending,
-      decisionRecord(pending, { visitId: visit.visit.visitId }),
-      lost,
-      decisionRecord(lost, { ...nothing, verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'expired' }] }),
-    ])
+    await storeCounted(
+      both.facts,
+      [
+        visit,
+        installRecord({ ...there, eventId: 'event-token', ...chosen, selectionPolicy: 'handoff', candidateCount: 1 }),
+        installRecord({ ...there, eventId: 'event-forged' }),
+        pending,
+        decisionRecord(pending, { visitId: visit.visit.visitId }),
+        lost,
+        decisionRecord(lost, { ...nothing, verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'expired' }] }),
+      ],
+      Date.now,
+    )
     const found = async (query: string): Promise<readonly string[]> =>
       (await both.get(`installs?platform=plan9&since=${recently(0)}&${query}`)).body['installs']
         .map(({ install }: { install: { event_id: string } }) => install.event_id)
