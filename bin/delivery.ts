@@ -47,7 +47,9 @@ async function startRole(own: Process, settings: SettingsOf<'delivery'>, env: No
     }
     case 'dispatch': {
       const eventLog = await log(settings.eventLog)
-      return startDispatching(own, { eventLog, facts: await facts(settings.facts), catalog: await catalog() })
+      const hotState = await openRedis(own, settings.hotState)
+      const stores = { eventLog, hotState, facts: await facts(settings.facts) }
+      return startDispatching(own, { ...stores, catalog: await catalog() })
     }
     case 'rollup':
       return startRollingUp(own, await facts(settings.facts))

@@ -78,7 +78,7 @@ export async function startService(
   const reads = await openReads(own, settings, { secrets, connection, stores, resources })
   await startWritingFacts(own, { eventLog, facts })
   await keepStateOfOneProcess(own, stores, loss)
-  await startDispatching(own, { eventLog, facts, catalog })
+  await startDispatching(own, { eventLog, hotState, facts, catalog })
   await startRollingUp(own, facts, reads.runReplays)
   await startStreamingLogs(own, settings, { eventLog, hotState, facts, catalog })
   await startCallingWebhooks(own, settings, { eventLog, hotState, catalog })

@@ -6,6 +6,7 @@ import type {
   DestinationMode,
   EventType,
   HookScan,
+  Inclusion,
   LogStreamStart,
   OwnedWebsite,
   Plan,
@@ -14,7 +15,7 @@ import type {
   WebsiteId,
 } from './model.ts'
 import type { PlanUse } from './plan.ts'
-import type { ProviderId } from './providers/index.ts'
+import { PROVIDER_DESCRIPTORS, type ProviderId } from './providers/index.ts'
 
 export interface InstallPath {
   readonly id: string
@@ -142,6 +143,10 @@ export interface Destination {
   readonly mode: DestinationMode
   readonly eventTypes: readonly EventType[]
   readonly reconstructionWindowHours: number
+  /** Whether it gets installs in CI and in containers. */
+  readonly ci: Inclusion
+  /** Whether it gets every event of an installation; only of advertising providers that is asked. */
+  readonly repeats: Inclusion
   /** The provider's block of the resource without the references to secrets, for example `{ measurementId }`. */
   readonly settings: Readonly<Record<string, unknown>>
 }
@@ -219,6 +224,11 @@ export function logStreamKey({ id }: { readonly id: string }): string {
 /** Names of its credentials: `secret`, and `previous` if the secret before it is kept. */
 export function webhookKey({ id }: { readonly id: string }): string {
   return `Webhook/${id}`
+}
+
+/** Of each installation its install alone: whoever pays for clicks must not be told one twice. */
+export function getsInstallsAlone({ provider, repeats }: Destination): boolean {
+  return PROVIDER_DESCRIPTORS[provider].isAdvertising && repeats === 'Exclude'
 }
 
 /**

@@ -78,6 +78,10 @@ export type Plan = (typeof PLANS)[number]
 export const DESTINATION_MODES = ['Validate', 'Live', 'Paused'] as const
 export type DestinationMode = (typeof DESTINATION_MODES)[number]
 
+/** Whether a destination gets installs of a kind that it usually does not. */
+export const INCLUSIONS = ['Exclude', 'Include'] as const
+export type Inclusion = (typeof INCLUSIONS)[number]
+
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 

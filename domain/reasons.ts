@@ -14,6 +14,7 @@ interface DeliveryReasonRow {
 export const DELIVERY_REASONS = {
   destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
+  ci: { status: 'skipped', when: 'The install ran in CI or in a container, which the destination excludes.' },
   unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
   counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
   test: { status: 'skipped', when: 'The install, or the visit that it came from, was marked as a test.' },
@@ -21,6 +22,10 @@ export const DELIVERY_REASONS = {
   gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
   no_identifier: { status: 'skipped', when: 'The visit holds no identifier that this provider could recognise.' },
   no_client_id: { status: 'skipped', when: 'The visit holds no usable GA4 client ID of this measurement ID.' },
+  not_an_install: {
+    status: 'skipped',
+    when: 'The event is not the install of its installation, which is all that the destination gets.',
+  },
   visit_missing: { status: 'skipped', when: 'The matched visit could not be read within an hour.' },
   destination_removed: { status: 'skipped', when: 'The destination no longer exists.' },
   provider_unknown: { status: 'skipped', when: 'This version cannot deliver to that provider.' },

@@ -132,7 +132,10 @@ export interface InstallRecord extends RecordBase {
 /** The decision about a pending install. If there are several about one event, the earliest counts. */
 export interface DecisionRecord
   extends
-    Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isTest'>,
+    Pick<
+      Install,
+      'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isTest' | 'isCi' | 'isContainer'
+    >,
     InstallOutcome {
   readonly v: 1
   readonly kind: 'install_decision'
@@ -295,7 +298,10 @@ export interface Job extends Traced {
   readonly install: Pick<
     Install,
     'eventId' | 'eventType' | 'receivedAtMs' | 'installPath' | 'platform' | 'arch' | 'gpc' | 'selectionPolicy'
-  >
+  > & {
+    /** What it is among the events of its installation (`domain/figures/install-kinds.ts`). */
+    readonly kind: string
+  }
   readonly visit: Visit
   readonly sessionMode: SessionMode
   readonly createdAtMs: number

@@ -235,6 +235,8 @@ async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> 
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
     receivedAtMs: nowMs,
+    isCi: event.isCi,
+    isContainer: event.isContainer,
     nowMs,
     isTest,
   })

@@ -106,12 +106,12 @@ export async function keepStateOfOneProcess(
 
 export async function startDispatching(
   own: Process,
-  { eventLog, facts, catalog }: FactStores & { readonly catalog: CatalogSource },
+  { eventLog, hotState, facts, catalog }: FactStores & { readonly hotState: HotState; readonly catalog: CatalogSource },
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, facts })
   const telemetry = { logger, registry }
-  const dispatch = { eventLog, facts, catalog, nowMs, random: Math.random, telemetry }
+  const dispatch = { eventLog, facts, catalog, claims: hotState, nowMs, random: Math.random, telemetry }
   await startPreparing(own, { eventLog, catalog })
   await lifecycle.start('dispatch', () => startDispatch(dispatch), closing)
   const retention = { facts, catalog: catalog.current, logger, nowMs }

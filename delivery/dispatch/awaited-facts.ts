@@ -9,6 +9,7 @@ import {
   FACTS_WRITER_GROUP,
   firstKnownEnds,
   hasReached,
+  INSTALLATION_TOPICS,
   UNKNOWN_ENDS,
   type AwaitedTopic,
   type LogEnds,
@@ -24,46 +25,64 @@ interface Awaiting<A> {
   readonly waiting: readonly A[]
 }
 
-/** A pending install waits for what was on the log when it was first seen; later entries do not matter for it. */
+interface WaitingFor<A> {
+  readonly eventLog: Log
+  readonly nowMs: () => number
+  /** Whether an install that is decided depends on the other events of its installation. */
+  readonly needsInstallation?: (arrival: A) => boolean
+}
+
+/**
+ * A pending install, and one that depends on its installation, wait for what was on the log when they were first seen; later entries do not matter for
+ * them.
+ */
 export async function whoIsDue<A extends Arrival>(
   arrivals: readonly A[],
-  { eventLog, nowMs }: { readonly eventLog: Log; readonly nowMs: () => number },
+  { eventLog, nowMs, needsInstallation = () => false }: WaitingFor<A>,
 ): Promise<Awaiting<A>> {
-  if (!arrivals.some(isAwaiting)) return { due: arrivals, waiting: [] }
-  const { done, ends: endsNow } = await readLogProgress(eventLog)
+  const topicsOf = (arrival: A): readonly AwaitedTopic[] => {
+    if (isPending(arrival)) return AWAITED_TOPICS
+    return needsInstallation(arrival) ? INSTALLATION_TOPICS : []
+  }
+  const awaited = new Set(arrivals.flatMap((arrival) => [...topicsOf(arrival), ...topicsIn(arrival.ends ?? {})]))
+  if (awaited.size === 0) return { due: arrivals, waiting: [] }
+  const { done, ends: endsNow } = await readLogProgress(eventLog, [...awaited])
   const due: A[] = []
   const waiting: A[] = []
   for (const arrival of arrivals) {
-    const ends = isPending(arrival) ? endsSeen(arrival.ends, endsNow) : (arrival.ends ?? {})
+    const topics = topicsOf(arrival)
+    const ends = topics.length > 0 ? endsSeen(topics, arrival.ends, endsNow) : (arrival.ends ?? {})
     const isDue = areReached(done, ends) || isGivenUp(arrival, nowMs())
     if (!isDue) waiting.push({ ...arrival, ends })
-    else due.push(isPending(arrival) ? { ...arrival, ends } : withoutEnds(arrival))
+    else due.push(topics.length > 0 ? { ...arrival, ends } : withoutEnds(arrival))
   }
   return { due, waiting }
 }
 
-function isAwaiting(arrival: Arrival): boolean {
-  return isPending(arrival) || arrival.ends !== undefined
+const ALL_TOPICS: readonly AwaitedTopic[] = [...new Set([...AWAITED_TOPICS, ...INSTALLATION_TOPICS])]
+
+function topicsIn(ends: LogEnds): readonly AwaitedTopic[] {
+  return ALL_TOPICS.filter((topic) => ends[topic] !== undefined)
 }
 
 /** As they were when the install was first seen; what was not known of them then, as they are now. */
-function endsSeen(noted: LogEnds | undefined, now: LogEnds): LogEnds {
+function endsSeen(topics: readonly AwaitedTopic[], noted: LogEnds | undefined, now: LogEnds): LogEnds {
   return Object.fromEntries(
-    AWAITED_TOPICS.map((topic) => [topic, firstKnownEnds(noted?.[topic] ?? [], now[topic] ?? UNKNOWN_ENDS)]),
+    topics.map((topic) => [topic, firstKnownEnds(noted?.[topic] ?? [], now[topic] ?? UNKNOWN_ENDS)]),
   )
 }
 
 function areReached(done: LogEnds, ends: LogEnds): boolean {
-  return AWAITED_TOPICS.every((topic) => {
-    const ofTopic = ends[topic]
-    return ofTopic === undefined || hasReached(done[topic] ?? [], ofTopic)
-  })
+  return topicsIn(ends).every((topic) => hasReached(done[topic] ?? [], ends[topic] ?? UNKNOWN_ENDS))
 }
 
-async function readLogProgress(log: Log): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
-  const progress = await Promise.all(AWAITED_TOPICS.map((topic) => progressOf(log, topic)))
+async function readLogProgress(
+  log: Log,
+  topics: readonly AwaitedTopic[],
+): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
+  const progress = await Promise.all(topics.map((topic) => progressOf(log, topic)))
   const byTopic = (of: 'done' | 'ends'): LogEnds =>
-    Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? UNKNOWN_ENDS]))
+    Object.fromEntries(topics.map((topic, place) => [topic, progress[place]?.[of] ?? UNKNOWN_ENDS]))
   return { done: byTopic('done'), ends: byTopic('ends') }
 }
 

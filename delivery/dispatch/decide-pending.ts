@@ -143,6 +143,8 @@ function decideOne(
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
     receivedAtMs: install.receivedAtMs,
+    isCi: install.isCi,
+    isContainer: install.isContainer,
     nowMs,
     isTest: install.isTest,
   })
@@ -182,7 +184,8 @@ function decisionRecord(
   { nowMs: decidedAtMs, catalogNumber }: { readonly nowMs: number; readonly catalogNumber: number },
 ): DecisionRecord {
   const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
-  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer, isTest } = install
+  const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer } = install
+  const { isTest, isCi, isContainer } = install
   return {
     v: 1,
     kind: 'install_decision',
@@ -192,6 +195,8 @@ function decisionRecord(
     installationId,
     receivedAtMs,
     isTest,
+    isCi,
+    isContainer,
     resolution,
     selectionPolicy,
     candidateCount,

@@ -5,6 +5,7 @@ import { SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
+import type { Install } from '../../domain/model.ts'
 import {
   encodeRecord,
   recordKey,
@@ -22,6 +23,7 @@ import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './p
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readVisits, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival, type RecordEnd } from './first-records.ts'
+import { installsAlone, readStandings, withoutInstall, type DeliveryClaims } from './standings.ts'
 import type { Telemetry } from '../../runtime/metrics.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
@@ -33,6 +35,7 @@ interface DispatchDeps {
   readonly eventLog: EventLog
   readonly facts: FactsReader
   readonly catalog: CatalogInHand
+  readonly claims: DeliveryClaims
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
@@ -119,9 +122,11 @@ class Dispatcher {
       if (isInstallWithoutWork(entry.value)) return []
       const record = this.#read('install', entry, batch.topic)
       if (record === null || !hasWork(record)) return []
-      // A pending one waits for more than that.
-      const awaited = ends === undefined || record.install.resolution === 'pending' ? {} : { ends }
-      return [{ record, firstSeenAtMs: nowMs, ...awaited }]
+      const arrival = { record, firstSeenAtMs: nowMs }
+      // A pending one waits for more than that, as does one that depends on its installation.
+      return [
+        ends === undefined || isPending(arrival) || this.#needsInstallation(arrival) ? arrival : { ...arrival, ends },
+      ]
     })
     await this.#dispatch(arrivals)
     return { done: batch.entries.length }
@@ -153,8 +158,9 @@ class Dispatcher {
   /** Advances each install as far as the facts allow; returns those that must wait for them. */
   async #advance(arrivals: readonly Candidate[]): Promise<readonly Candidate[]> {
     if (arrivals.length === 0) return []
-    const { due, waiting } = await whoIsDue(arrivals, this.#deps)
-    const { facts, catalog, nowMs } = this.#deps
+    const { eventLog, facts, catalog, nowMs } = this.#deps
+    const needsInstallation = (arrival: Candidate) => this.#needsInstallation(arrival)
+    const { due, waiting } = await whoIsDue(arrivals, { eventLog, nowMs, needsInstallation })
     const deciding = { facts, catalog: catalog.current, waits: this.#waits, nowMs }
     const decided = await decidePending(await this.#firstsAmong(due), deciding, this.#decisions)
     this.#decisions.remember(decided.decisions)
@@ -190,6 +196,12 @@ class Dispatcher {
     const waiting: OwnArrival[] = []
     const ready: { arrival: OwnArrival; dispatched: Dispatched }[] = []
     const nowMs = this.#deps.nowMs()
+    const { facts, claims } = this.#deps
+    const catalog = this.#deps.catalog.current()
+    const standings = await readStandings(
+      facts,
+      arrivals.map(({ record }) => record.install).filter(hasPendingDelivery),
+    )
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
       const visit = needed === null ? null : (visits.get(recordKey(needed, needed.visitId)) ?? null)
@@ -200,11 +212,17 @@ class Dispatcher {
       }
       const { record, superseded } = arrival
       const isBehind = this.#waits.isBehind(record.install.catalogNumber)
-      const planning = { record, visit, catalog: this.#deps.catalog.current(), isBehind, nowMs, superseded }
+      const standing = standings.get(eventKey(arrival)) ?? NO_STANDING
+      const { kind } = standing
+      const planning = { record, visit, catalog, isBehind, nowMs, superseded, kind, withoutInstall: NOWHERE }
       if (awaitsCatalog(planning)) {
         this.#waits.waitFor(record.install.catalogNumber)
         waiting.push(arrival)
-      } else ready.push({ arrival, dispatched: traceDispatch(arrival, deliveriesOf(planning), nowMs) })
+        continue
+      }
+      const refused = await withoutInstall(record.install, { standing, catalog }, { facts, claims })
+      const dispatched = deliveriesOf({ ...planning, withoutInstall: refused })
+      ready.push({ arrival, dispatched: traceDispatch(arrival, dispatched, nowMs) })
     }
     await this.#write(ready.map((each) => each.dispatched))
     for (const { arrival, dispatched } of ready)
@@ -256,9 +274,20 @@ class Dispatcher {
     this.#decisions.forget(arrival)
   }
 
+  #needsInstallation({ record: { install } }: Arrival): boolean {
+    return install.resolution === 'matched' && installsAlone(install, this.#deps.catalog.current()).length > 0
+  }
+
   #looks(): readonly number[] {
     return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
   }
+}
+
+const NOWHERE: ReadonlySet<string> = new Set()
+const NO_STANDING = { kind: 'none', isToldAsInstall: false, otherEventIds: [] } as const
+
+function hasPendingDelivery({ deliveries }: Install): boolean {
+  return deliveries.some(({ status }) => status === 'pending')
 }
 
 function isChecked(arrival: Candidate): arrival is OwnArrival {

@@ -25,6 +25,10 @@ interface DispatchInput {
   /** Whether this catalog is older than the one that planned the install: what is missing in it may be there. */
   readonly isBehind: boolean
   readonly nowMs: number
+  /** What the install is among the events of its installation. */
+  readonly kind: string
+  /** Destinations that get installs alone, and not this event. */
+  readonly withoutInstall: ReadonlySet<string>
   /** Deliveries that a later record of the same event caused, if it was dispatched before this one. */
   readonly superseded: Superseded | null
 }
@@ -65,7 +69,15 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
       const { retentionDays, request } = input.record
       const { logRetentionDays } = request
       const { number: catalogNumber } = input.catalog
-      const made = { install, visit: input.visit, plan, catalogNumber, retentionDays, logRetentionDays }
+      const made = {
+        install,
+        visit: input.visit,
+        plan,
+        kind: input.kind,
+        catalogNumber,
+        retentionDays,
+        logRetentionDays,
+      }
       const job = jobFor(made, sha256Hex)
       return [{ ...job, ...correction(input, plan) }]
     }),
@@ -90,7 +102,7 @@ function plannedDeadlineMs({ provider }: DeliveryPlan, receivedAtMs: number): nu
   return receivedAtMs + PROVIDER_DESCRIPTORS[provider].maxAgeMs
 }
 
-function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
+function skipNow({ record, visit, catalog, withoutInstall }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
   const destination = findDestination(catalog, {
     ...plan,
     website: record.install.website,
@@ -98,6 +110,7 @@ function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan):
   })
   if (destination === null) return 'destination_removed'
   if (!PROVIDER_IDS.includes(plan.provider)) return 'provider_unknown'
+  if (withoutInstall.has(plan.destination)) return 'not_an_install'
   if (visit === null) return 'visit_missing'
   return visitSkip(record.install, visit, destination) ?? ''
 }

@@ -140,13 +140,14 @@ function isSessionId(value: string | undefined): value is string {
  * not sent: GA4 has its own from the session, and sending them again could override it.
  */
 function paramsOf(job: Job, timing: Timing): Record<string, string | number> {
-  const { installPath, platform, receivedAtMs } = job.install
+  const { installPath, platform, receivedAtMs, kind } = job.install
   return {
     ...(timing.sessionId === null ? {} : { session_id: timing.sessionId }),
     // Without it the event shows in real time and is missing from reports; zero counts as no activity [S].
     engagement_time_msec: 1,
     install_id: job.jobId,
     install_time: new Date(receivedAtMs).toISOString(),
+    install_kind: kind,
     ...(platform === '' ? {} : { platform: paramText(platform) }),
     ...(installPath === null || installPath === '' ? {} : { install_path: paramText(installPath) }),
   }

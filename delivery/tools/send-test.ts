@@ -192,6 +192,7 @@ function testJob({ provider }: ProviderAccess, { destination, origin }: SendTest
       arch: '',
       gpc: false,
       selectionPolicy: 'latest_visit',
+      kind: 'install',
     },
     visit: plainVisit({
       website,

@@ -53,14 +53,16 @@ function finished(
     mode: spec.mode,
     eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),
     reconstructionWindowHours: spec.reconstructionWindowHours,
+    ci: spec.ci,
+    repeats: spec.repeats,
     settings: core.block.settings,
   })
   return core.finished
 }
 
-/** GA4 uses our event names; the advertising providers would count one install three times. */
+/** GA4 uses our event names; advertising providers get the installs, which a completion or a first run begins. */
 function defaultEventTypes(provider: ProviderId): readonly EventType[] {
-  return provider === 'ga4' ? EVENT_TYPES : ['install_completed']
+  return provider === 'ga4' ? EVENT_TYPES : ['install_completed', 'first_run']
 }
 
 interface Block {

@@ -13,7 +13,9 @@ const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
 export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 /** The same, and what was decided before, perhaps by a process that is gone: all that dispatch waits for. */
 export const AWAITED_TOPICS = [...DECIDING_TOPICS, 'install_decisions'] as const
-export type AwaitedTopic = (typeof AWAITED_TOPICS)[number]
+/** What it waits for before it judges an installation: its events, what was decided of them, and what of them was delivered. */
+export const INSTALLATION_TOPICS = ['installs', 'install_decisions', 'deliveries'] as const
+export type AwaitedTopic = (typeof AWAITED_TOPICS)[number] | (typeof INSTALLATION_TOPICS)[number]
 
 /** One offset per partition, in order; null where it is not known, for example because the partition has no leader. */
 export type Offsets = readonly (number | null)[]

@@ -38,7 +38,10 @@ export interface TrafficSource extends TaggedSource {
   readonly channel: string
 }
 
-/** The channels of the default channel group of Google Analytics, in its words. */
+/**
+ * The channels of the default channel group of Google Analytics, in its words.
+ * @internal
+ */
 export const CHANNELS = [
   'Direct',
   'Cross-network',

@@ -3,8 +3,7 @@
 import type { JsonObject } from '../strict-json.ts'
 import { isCrawler } from './crawlers.ts'
 
-export const VISITOR_PLATFORMS = ['macos', 'windows', 'linux', 'ios', 'android'] as const
-type VisitorPlatform = (typeof VISITOR_PLATFORMS)[number]
+type VisitorPlatform = 'macos' | 'windows' | 'linux' | 'ios' | 'android'
 
 /** Programs that open a page because a person asked for it, by the name in their User-Agent. */
 const AGENTS = [
@@ -26,7 +25,7 @@ const AUTOMATION = 'automation'
 const BOT = 'bot'
 
 export interface Visitor {
-  /** One of `VISITOR_PLATFORMS`; empty if it is none of these, or not known. */
+  /** `VisitorPlatform`; empty if it is none of these, or not known. */
   readonly platform: string
   /** Empty for a person; else `bot`, `automation`, or the name of an agent. */
   readonly kind: string

@@ -18,6 +18,8 @@ export interface PlanInput {
   /** Null if no visit was matched. */
   readonly visitIssuedAtMs: number | null
   readonly receivedAtMs: number
+  readonly isCi: boolean
+  readonly isContainer: boolean
   readonly nowMs: number
   readonly isTest: boolean
 }
@@ -91,6 +93,8 @@ interface JobInput {
   readonly install: Install
   readonly visit: Visit
   readonly plan: DeliveryPlan
+  /** What the install is among the events of its installation. */
+  readonly kind: string
   /** Of the catalog in which its destination was found. */
   readonly catalogNumber: number
   readonly retentionDays: number
@@ -99,7 +103,7 @@ interface JobInput {
 
 /** The job of one pending delivery. It does not depend on the time, so making it twice with one catalog gives the same job. */
 export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
-  const { install, plan, visit } = input
+  const { install, plan, visit, kind } = input
   const { organization, website } = install
   const { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy } = install
   return {
@@ -109,7 +113,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
     organization,
     destination: plan.destination,
     provider: plan.provider,
-    install: { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy },
+    install: { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy, kind },
     visit: { ...visit, identities: identitiesFor(visit, plan.provider) },
     sessionMode: plan.sessionMode,
     createdAtMs: receivedAtMs,
@@ -128,6 +132,7 @@ function plannedSkip(destination: Destination, input: PlanInput): SkipReason | n
   if (input.isTest) return 'test'
   if (destination.mode === 'Paused') return 'destination_paused'
   if (!destination.eventTypes.includes(input.eventType)) return 'event_type_not_selected'
+  if ((input.isCi || input.isContainer) && destination.ci === 'Exclude') return 'ci'
   if (input.resolution === 'unmatched' || input.resolution === 'counted') return input.resolution
   const ageMs = input.nowMs - input.receivedAtMs
   return ageMs >= PROVIDER_DESCRIPTORS[destination.provider].maxAgeMs ? 'too_old' : null

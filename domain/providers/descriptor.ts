@@ -39,7 +39,7 @@ export interface ProviderDescriptor {
 /** The category by which Google Analytics groups a source into a channel. */
 export type SiteCategory = 'search' | 'social' | 'video' | 'shopping' | 'other'
 
-export interface ProviderSite {
+interface ProviderSite {
   /** The source of a visit from there, as `utm_source` usually names it. */
   readonly source: string
   readonly category: SiteCategory

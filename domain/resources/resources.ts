@@ -4,8 +4,8 @@ import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
-import type { DestinationMode, EventType, HookScan, Plan, VisitPolicy } from '../model.ts'
-import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, PLANS, VISIT_POLICIES } from '../model.ts'
+import type { DestinationMode, EventType, HookScan, Inclusion, Plan, VisitPolicy } from '../model.ts'
+import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, INCLUSIONS, PLANS, VISIT_POLICIES } from '../model.ts'
 import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
@@ -92,6 +92,8 @@ interface DestinationSpec extends InstallationSpec {
   readonly mode: DestinationMode
   readonly eventTypes?: readonly EventType[]
   readonly reconstructionWindowHours: number
+  readonly ci: Inclusion
+  readonly repeats: Inclusion
   /** Exactly one of the providers' blocks, under its own name. */
   readonly [block: string]: unknown
 }
@@ -282,7 +284,7 @@ const destination: JsonSchema = {
     },
     eventTypes: {
       type: 'array',
-      description: 'Default: all three for ga4, install_completed for the others.',
+      description: 'Default: all three for ga4, install_completed and first_run for the others.',
       minItems: 1,
       maxItems: EVENT_TYPES.length,
       uniqueItems: true,
@@ -294,6 +296,19 @@ const destination: JsonSchema = {
       default: LIMITS.reconstructionHours.fallback,
       minimum: LIMITS.reconstructionHours.min,
       maximum: LIMITS.reconstructionHours.max,
+    },
+    ci: {
+      type: 'string',
+      description: 'Whether installs in CI and in containers are delivered, too.',
+      default: 'Exclude',
+      enum: INCLUSIONS,
+    },
+    repeats: {
+      type: 'string',
+      description:
+        'Whether upgrades, reinstalls and later events of an installation are delivered, too. An advertising provider gets its install alone by default; GA4 gets all events.',
+      default: 'Exclude',
+      enum: INCLUSIONS,
     },
     ...Object.fromEntries(Object.values(PROVIDER_DESCRIPTORS).map(({ block }) => [block.field, block.schema])),
   },

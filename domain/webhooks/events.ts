@@ -29,13 +29,13 @@ export function eventOfDecision(record: DecisionRecord): NoticedEvent | null {
 }
 
 type DecidedOutcome = InstallOutcome &
-  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isTest'>
+  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isTest' | 'isCi' | 'isContainer'>
 
 function outcomeEvent(install: DecidedOutcome, more: object): NoticedEvent | null {
   const { website, organization, eventId, receivedAtMs: happenedAtMs, visitId, visitIssuedAtMs } = install
   if (install.isTest) return null
   const of = { organization, website, happenedAtMs, identity: `install ${website} ${eventId}` }
-  const shared = { website, eventId, ...more }
+  const shared = { website, eventId, ...more, ci: install.isCi, container: install.isContainer }
   if (install.resolution === 'unmatched')
     return { ...of, type: 'install.unmatched', data: { ...shared, reason: unmatchedReason(install) ?? 'no_receipt' } }
   if (install.resolution !== 'matched' || visitId === null) return null

@@ -24,6 +24,7 @@ interface WebhookMessageRow {
 }
 
 const textData = (description: string): JsonSchema => ({ type: 'string', description })
+const flagData = (description: string): JsonSchema => ({ type: 'boolean', description })
 const one = (description: string, of: readonly string[]): JsonSchema => ({ type: 'string', description, enum: of })
 
 const website = textData('ID of the website.')
@@ -33,6 +34,8 @@ const INSTALL = {
   eventId,
   eventType: one('Which event it is; absent if the install was decided later than it was reported.', EVENT_TYPES),
   installPath: textData('ID of the install path; absent if there is none, or the install was decided later.'),
+  ci: flagData('Whether it ran in CI.'),
+  container: flagData('Whether it ran in a container.'),
 }
 const DELIVERY = {
   website,
@@ -55,12 +58,14 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
         visitId: textData('ID of the visit.'),
         visitAt: textData('When the visit began, RFC 3339; absent if that is not known.'),
       },
-      ['website', 'eventId', 'policy', 'visitId'],
+      ['website', 'eventId', 'ci', 'container', 'policy', 'visitId'],
     ),
     example: {
       ...ACME,
       eventType: 'install_completed',
       installPath: 'cli',
+      ci: false,
+      container: false,
       policy: 'latest_visit',
       visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e',
       visitAt: '2026-11-22T05:12:00.000Z',
@@ -71,9 +76,18 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
     data: objectSchema({ ...INSTALL, reason: textData('The reason; docs/tasks/unmatched.md lists them.') }, [
       'website',
       'eventId',
+      'ci',
+      'container',
       'reason',
     ]),
-    example: { ...ACME, eventType: 'install_completed', installPath: 'cli', reason: 'no_receipt' },
+    example: {
+      ...ACME,
+      eventType: 'install_completed',
+      installPath: 'cli',
+      ci: false,
+      container: false,
+      reason: 'no_receipt',
+    },
   },
   'delivery.failed': {
     when: 'a delivery to a provider has failed for good; it can be replayed',

@@ -120,12 +120,14 @@ const LABELS: Readonly<Record<string, string>> = {
   id: 'ID',
   websiteRef: 'Website',
   eventTypes: 'Types of install events',
+  ci: 'Installs in CI and containers',
+  repeats: 'Upgrades, reinstalls and later events',
 }
 
 /** Descriptions of fields are those of the docs, which are read beside YAML; these name what a form shows otherwise. */
 export const HINTS: Readonly<Record<string, string>> = {
   provider: 'Where the account is. What it needs to be reached is asked below.',
-  eventTypes: 'None chosen: all three for GA4, and Installed alone for the others.',
+  eventTypes: 'None chosen: all three for GA4, and those that begin an installation for the others.',
 }
 
 /** A value of a field in words; one that needs none is shown as it is. */

@@ -10,7 +10,7 @@ export const ENGINES = ['eventLog', 'hotState', 'facts'] as const
 export const ROLE_ENGINES = {
   'facts-writer': ['eventLog', 'facts'],
   state: ['eventLog', 'hotState', 'facts'],
-  dispatch: ['eventLog', 'facts'],
+  dispatch: ['eventLog', 'hotState', 'facts'],
   rollup: ['facts'],
   streams: ['eventLog', 'hotState', 'facts'],
   webhooks: ['eventLog', 'hotState'],

@@ -168,7 +168,8 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
 
 /** The decision that a pending install is matched to a visit; or not, if `changes` say so. */
 export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
-  const { website, organization, eventId, installationId, receivedAtMs, deliveries, answer } = install
+  const { website, organization, eventId, installationId, receivedAtMs, isCi, isContainer, deliveries, answer } =
+    install
   const outcome = {
     resolution: 'matched',
     selectionPolicy: 'latest_visit',
@@ -188,6 +189,8 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     eventId,
     installationId,
     receivedAtMs,
+    isCi,
+    isContainer,
     deliveries,
     answer: { ...answer, resolution: outcome.resolution, selection_policy: outcome.selectionPolicy },
     decidedAtMs: SAMPLE_MS + 2_000,

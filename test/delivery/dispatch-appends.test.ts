@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
-import { AWAITED_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, FACTS_WRITER_GROUP, INSTALLATION_TOPICS } from '../../domain/collection/facts-lag.ts'
 import type { Install } from '../../domain/model.ts'
 import {
   decodeRecord,
@@ -50,6 +50,7 @@ describe('what dispatch appends', () => {
     dispatch = await startDispatch({
       eventLog: refusing(stage.store.log),
       facts,
+      claims: stage.store.hotState,
       catalog: { current: () => stage.catalog },
       nowMs: stage.clock.nowMs,
       random: () => 0,
@@ -98,6 +99,11 @@ describe('what dispatch appends', () => {
 
   it('is a job for each destination, even if another one was delivered while its append failed', async () => {
     const meta = destinationOf({ id: 'acme-meta', provider: 'meta', settings: {} })
+    await Promise.all(
+      INSTALLATION_TOPICS.map((topic) =>
+        stage.store.log.consume(topic, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 }),
+      ),
+    )
     stage.catalog = catalogOf([destinationOf(), meta])
     facts.show(visitOf({ identities: { ...visitOf().identities, meta: { fbc: 'fb.1.1.abc', fbp: 'fb.1.1.1' } } }))
     failuresLeft = 1

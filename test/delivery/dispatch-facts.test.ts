@@ -114,6 +114,8 @@ describe('what dispatch reads from ClickHouse', () => {
       isBehind: false,
       nowMs: NOON_MS,
       superseded: null,
+      kind: 'install',
+      withoutInstall: new Set(),
     })
     const events = ['event-0001', 'event-0002'].map((eventId) => ({ organization: 'acme', website: WEBSITE, eventId }))
     expect(await readEarlierDeliveries(facts, events)).to.deep.equal(new Map())

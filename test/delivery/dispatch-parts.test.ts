@@ -179,6 +179,8 @@ describe('the deliveries of an install', () => {
     isBehind: false,
     nowMs: NOON_MS + 7,
     superseded: null,
+    kind: 'install',
+    withoutInstall: new Set(),
     ...more,
   })
   const told = (more: Partial<DispatchInput> = {}) => {
@@ -370,6 +372,7 @@ describe('dispatch, as a consumer of the log', () => {
     const dispatch = await startDispatch({
       eventLog: started.log,
       facts,
+      claims: { claimJob: async () => true },
       catalog: { current: () => catalogOf([destinationOf()]) },
       nowMs: () => clock.nowMs,
       random: () => 0,
@@ -389,7 +392,8 @@ describe('dispatch, as a consumer of the log', () => {
   it('leaves no consumer behind if one of its topics cannot be joined', async () => {
     const { log, handlers, stopped } = doubleLog(2)
     const catalog = { current: () => catalogOf([]) }
-    const deps = { facts: new FactsDouble(), catalog, nowMs: () => NOON_MS, random: () => 0 }
+    const claims = { claimJob: async () => true }
+    const deps = { facts: new FactsDouble(), claims, catalog, nowMs: () => NOON_MS, random: () => 0 }
     const failure = await startDispatch({ ...deps, eventLog: log, telemetry: { logger: SILENT_LOGGER } }).catch(String)
     expect(failure).to.contain('no place in the group')
     expect(stopped).to.deep.equal([...handlers.keys()])

@@ -11,7 +11,7 @@ import {
   type Topic,
   decodeRecord,
 } from '../../domain/records.ts'
-import { AWAITED_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, FACTS_WRITER_GROUP, INSTALLATION_TOPICS } from '../../domain/collection/facts-lag.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { Install } from '../../domain/model.ts'
 import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
@@ -61,6 +61,7 @@ describe('dispatch', () => {
   const deps = (): Parameters<typeof startDispatch>[0] => ({
     eventLog: stage.store.log,
     facts,
+    claims: stage.store.hotState,
     catalog: { current: () => stage.catalog },
     nowMs: stage.clock.nowMs,
     random: () => 0,
@@ -173,7 +174,7 @@ describe('dispatch', () => {
     )
     dispatch = await startDispatch(deps())
     await until(async () => (await jobs()).length === 3)
-    expect(facts.asked).to.deep.equal(['dispatchedJobs', 'firstInstalls', 'visitsByIds'])
+    expect(facts.asked).to.deep.equal(['dispatchedJobs', 'firstInstalls', 'visitsByIds', 'countedEvents'])
   })
 
   it('delivers an install whatever its body and its texts look like', async () => {
@@ -207,6 +208,7 @@ describe('dispatch', () => {
   it('skips with the visit at hand: no client ID, GPC, and no identifier of that provider', async () => {
     const meta = destinationOf({ id: 'meta', provider: 'meta' })
     await start({ destinations: [destinationOf(), meta] })
+    await factsWriter(INSTALLATION_TOPICS)
     facts.show(visitOf({ identities: { x: { twclid: 'a' } } }))
     await report(recordOf(installOf({ destinations: [destinationOf(), meta] })))
     await until(async () => (await stage.records()).length === 2)

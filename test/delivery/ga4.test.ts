@@ -61,6 +61,7 @@ describe('the GA4 request', () => {
               engagement_time_msec: 1,
               install_id: jobOf().jobId,
               install_time: '2026-11-20T12:00:00.000Z',
+              install_kind: 'install',
               platform: 'linux',
               install_path: 'cli',
             },
@@ -146,7 +147,13 @@ describe('the GA4 request', () => {
 
   it('leaves out platform and install path if there are none', () => {
     const params = bodyOf(built(jobOf({ install: { platform: '', installPath: null } }))).events[0].params
-    expect(Object.keys(params)).to.deep.equal(['session_id', 'engagement_time_msec', 'install_id', 'install_time'])
+    expect(Object.keys(params)).to.deep.equal([
+      'session_id',
+      'engagement_time_msec',
+      'install_id',
+      'install_time',
+      'install_kind',
+    ])
   })
 
   it('does not send page, referrer and campaign of the visit', () => {

@@ -39,6 +39,7 @@ function jobWith(overrides: Partial<Job> = {}): Job {
       arch: '',
       gpc: false,
       selectionPolicy: 'latest_visit',
+      kind: 'install',
     },
     visit: visitOf(),
     sessionMode: 'original_session_window',

@@ -327,6 +327,8 @@ describe('compileCatalog', () => {
           mode: 'Validate',
           eventTypes: ['install_started', 'install_completed', 'first_run'],
           reconstructionWindowHours: 72,
+          ci: 'Exclude',
+          repeats: 'Exclude',
           settings: { measurementId: 'G-ABC1234567' },
         },
       ])
@@ -368,12 +370,17 @@ describe('compileCatalog', () => {
       },
     } as const
     for (const [provider, { secret: values, credentials, settings, ...block }] of Object.entries(OTHERS)) {
-      it(`accepts a destination of ${provider}, by default only for completed installs`, () => {
+      it(`accepts a destination of ${provider}, by default for what begins an installation`, () => {
         const out = resource('Destination', 'out', { websiteRef: { name: 'site' }, provider, ...block })
         const result = compile(ACME, SITE, secret('google', values), out)
         expect(findings(result)).to.deep.equal([])
         const destination = result.catalog.websites.get('site')?.destinations[0]
-        expect(destination).to.deep.include({ provider, eventTypes: ['install_completed'], settings })
+        expect(destination).to.deep.include({
+          provider,
+          eventTypes: ['install_completed', 'first_run'],
+          repeats: 'Exclude',
+          settings,
+        })
         expect(result.credentials.get('acme/site/out')).to.deep.equal(credentials)
       })
     }

@@ -35,6 +35,8 @@ function planOf(input: Partial<PlanInput>): ReturnType<typeof planDeliveries> {
     resolution: 'matched',
     visitIssuedAtMs: NOON_MS - HOUR_MS,
     receivedAtMs: NOON_MS,
+    isCi: false,
+    isContainer: false,
     nowMs: NOON_MS,
     isTest: false,
     ...input,
@@ -60,6 +62,8 @@ describe('the plan of deliveries', () => {
   const SKIPS: readonly [string, Partial<PlanInput>][] = [
     ['destination_paused', { destinations: [destinationOf({ mode: 'Paused' })] }],
     ['event_type_not_selected', { destinations: [destinationOf({ eventTypes: ['first_run'] })] }],
+    ['ci', { isCi: true }],
+    ['ci', { isContainer: true, resolution: 'unmatched', visitIssuedAtMs: null }],
     ['unmatched', { resolution: 'unmatched', visitIssuedAtMs: null }],
     ['counted', { resolution: 'counted', visitIssuedAtMs: null }],
     ['too_old', { nowMs: NOON_MS + 71 * HOUR_MS }],
@@ -71,6 +75,11 @@ describe('the plan of deliveries', () => {
       ])
     })
   }
+
+  it('plans an install in CI for a destination that includes them', () => {
+    const destinations = [destinationOf({ ci: 'Include' })]
+    expect(planOf({ destinations, isCi: true, isContainer: true })[0]?.status).to.equal('pending')
+  })
 
   it('still plans an install of just under the age limit', () => {
     expect(planOf({ nowMs: NOON_MS + 71 * HOUR_MS - 1 })[0]?.status).to.equal('pending')
@@ -111,6 +120,8 @@ describe('the plan of a pending install', () => {
       resolution,
       visitIssuedAtMs,
       receivedAtMs: NOON_MS,
+      isCi: false,
+      isContainer: false,
       nowMs: NOON_MS + HOUR_MS,
       isTest: false,
     }).map((plan) => [plan.destination, plan.status, plan.reason, plan.sessionMode])
@@ -254,7 +265,10 @@ describe('a job', () => {
     const install = installOf({ visit, destinations: [destinationOf({ provider })] })
     const plan = install.deliveries[0]
     if (plan === undefined) throw new Error('no plan')
-    return jobFor({ install, visit, plan, catalogNumber: 1, retentionDays: 395, logRetentionDays: 30 }, sha256Hex)
+    return jobFor(
+      { install, visit, plan, kind: 'install', catalogNumber: 1, retentionDays: 395, logRetentionDays: 30 },
+      sha256Hex,
+    )
   }
 
   it('carries only the identifiers of its own provider', () => {

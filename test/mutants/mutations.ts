@@ -864,6 +864,20 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ['test/delivery/dispatch.test.ts'],
   },
   {
+    breaks: 'of two events that are judged at the same time one gets the installation',
+    file: 'delivery/dispatch/standings.ts',
+    old: 'told.has(destination) || !(await claims.claimJob(key, eventId, CLAIM_MS))',
+    new: 'told.has(destination)',
+    suites: ['test/delivery/installs-alone.test.ts'],
+  },
+  {
+    breaks: 'an installation is judged when the facts have caught up with the log',
+    file: 'delivery/dispatch/awaited-facts.ts',
+    old: 'return needsInstallation(arrival) ? INSTALLATION_TOPICS : []',
+    new: 'return []',
+    suites: ['test/delivery/installs-alone.test.ts'],
+  },
+  {
     breaks: 'a pending install is decided with the destinations that planned it',
     file: 'delivery/dispatch/decide-pending.ts',
     old: 'if (waits?.isBehind(catalogNumber) !== true) return false',

@@ -152,7 +152,7 @@ async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Prom
     await startLateRevocations(parts),
     await startDecidedAnswers(parts),
     await startMailRole({ ...parts, post, randomness }),
-    await startDispatch(parts),
+    await startDispatch({ ...parts, claims: parts.hotState }),
     await startWorker({ provider: ga4, baseUrl: ga4Url }, parts),
     await startWebhooks(
       { ...parts, randomness, catalog: { current, credentials: () => secrets } },

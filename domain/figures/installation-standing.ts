@@ -1,0 +1,41 @@
+/**
+ * What an event is among those of its installation, for its deliveries: its kind, and whether it is the one by which the installation is told
+ * to destinations that get installs alone.
+ */
+
+import {
+  byReceipt,
+  judgeInstallation,
+  NO_HISTORY,
+  type InstallationHistory,
+  type InstallKind,
+  type JudgedEvent,
+} from './install-kinds.ts'
+import { decidingEvent } from './visit-of-install.ts'
+
+/** An event, with its own visit; empty if it has none. */
+export interface EventOfInstallation extends JudgedEvent {
+  readonly visitId: string
+}
+
+export interface EventStanding {
+  readonly kind: InstallKind
+  /** It is the install, or of an install without a visit the first later event within seven days that has one. */
+  readonly isToldAsInstall: boolean
+}
+
+/** `before` is what is known of the installation before the earliest of `others`, or before the event if there are none. */
+export function judgeStanding(
+  event: EventOfInstallation,
+  others: readonly EventOfInstallation[],
+  before: InstallationHistory = NO_HISTORY,
+): EventStanding {
+  const events = [event, ...others.filter(({ eventId }) => eventId !== event.eventId)].toSorted(byReceipt)
+  const judgements = judgeInstallation(events, before)
+  const kinds = events.map((each, at) => ({ ...each, kind: judgements[at]?.kind ?? 'none' }))
+  const install = kinds.find(({ kind }) => kind === 'install')
+  return {
+    kind: kinds.find(({ eventId }) => eventId === event.eventId)?.kind ?? 'none',
+    isToldAsInstall: install !== undefined && decidingEvent(install, kinds).eventId === event.eventId,
+  }
+}

@@ -1,0 +1,182 @@
+/** Destinations that get installs alone: one delivery for an installation, whichever of its events comes when, and to whichever process. */
+
+import { expect } from 'chai'
+
+import { FACTS_WRITER_GROUP, INSTALLATION_TOPICS } from '../../domain/collection/facts-lag.ts'
+import type { Destination } from '../../domain/catalog.ts'
+import type { Install } from '../../domain/model.ts'
+import { decodeRecord, encodeRecord, recordKey, type Job } from '../../domain/records.ts'
+import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
+import type { StoredCountRow } from '../../ports/facts/counting.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { destinationOf, HOUR_MS, installOf, NOON_MS, recordOf, visitOf } from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
+import { Stage, until } from '../../fixtures/delivery/harness.ts'
+
+const META = destinationOf({ id: 'meta', provider: 'meta', settings: {} })
+const GA4 = destinationOf()
+const VISIT = visitOf({ identities: { ...visitOf().identities, meta: { fbp: 'fb.1.1.1' } } })
+
+const installNamed = (eventId: string, destinations: readonly Destination[], more: Partial<Install> = {}): Install =>
+  installOf({ visit: VISIT, destinations, overrides: { eventId, ...more } })
+
+/** The row of an earlier event of the installation, as it is counted. */
+function countedRow(eventId: string, more: Partial<StoredCountRow> = {}): StoredCountRow {
+  return {
+    organization: 'acme',
+    website: 'acme-dev',
+    received_at_ms: NOON_MS - HOUR_MS,
+    event_id: eventId,
+    installation_id: 'installation-0001',
+    event_type: 'install_completed',
+    kind: 'install',
+    installed_before_ms: null,
+    is_begun_by_run: false,
+    version_before: '',
+    is_completed: true,
+    is_ran: false,
+    product_version: '',
+    install_path: 'cli',
+    platform: 'linux',
+    agent: '',
+    country: '',
+    place: '',
+    is_left_out: false,
+    resolution: 'matched',
+    selection_policy: 'latest_visit',
+    reason: '',
+    visit_id: VISIT.visitId,
+    visit_issued_at_ms: VISIT.issuedAtMs,
+    is_visit_of_later: false,
+    is_visit_known: true,
+    source: '',
+    medium: '',
+    channel: '',
+    campaign: '',
+    term: '',
+    content: '',
+    referrer: '',
+    landing_page: '',
+    page: '',
+    visitor_platform: '',
+    retention_days: 395,
+    row_version: 1,
+    ...more,
+  }
+}
+
+describe('a destination that gets installs alone', () => {
+  let stage: Stage
+  let facts: FactsDouble
+  const running: Dispatch[] = []
+
+  async function start(destinations: readonly Destination[]): Promise<void> {
+    stage = await Stage.set({ destinations })
+    facts = new FactsDouble()
+    facts.show(VISIT)
+    await startAnother()
+  }
+  async function startAnother(): Promise<void> {
+    const dispatch = await startDispatch({
+      eventLog: stage.store.log,
+      facts,
+      claims: stage.store.hotState,
+      catalog: { current: () => stage.catalog },
+      nowMs: stage.clock.nowMs,
+      random: () => 0,
+      telemetry: { logger: SILENT_LOGGER },
+    })
+    running.push(dispatch)
+  }
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((dispatch) => dispatch.close()))
+    await stage.strike()
+  })
+
+  /** As the facts-writer would: from here on it does whatever is on the log. */
+  const factsWriter = (): Promise<unknown> =>
+    Promise.all(
+      INSTALLATION_TOPICS.map((topic) =>
+        stage.store.log.consume(topic, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 }),
+      ),
+    )
+  const report = (...installs: readonly Install[]): Promise<unknown> =>
+    stage.store.log.append(
+      'installs',
+      installs.map((install) => ({
+        key: recordKey(install, install.eventId),
+        value: encodeRecord(recordOf(install)),
+      })),
+    )
+  const jobsOf = async (provider: 'meta' | 'ga4'): Promise<readonly Job[]> =>
+    (await stage.store.log.read(`deliver.${provider}`, 0, 100)).map((entry) => decodeRecord<Job>(entry.value))
+  const told = async (count: number): Promise<readonly unknown[]> => {
+    await until(async () => (await stage.records()).length === count)
+    return (await stage.records())
+      .map(({ eventId, destination, status, reason }) => [eventId, destination, status, reason].join(' ').trim())
+      .sort()
+  }
+
+  it('gets the install, and nothing of a later event, which GA4 gets with its kind', async () => {
+    await start([GA4, META])
+    await factsWriter()
+    await report(installNamed('event-first', [GA4, META]))
+    expect(await told(2)).to.deep.equal(['event-first acme-ga4 pending', 'event-first meta pending'])
+    facts.counted.push(countedRow('event-first', { received_at_ms: NOON_MS }))
+    await report(installNamed('event-second', [GA4, META], { receivedAtMs: NOON_MS + 1_000 }))
+    expect((await told(4)).slice(2)).to.deep.equal([
+      'event-second acme-ga4 pending',
+      'event-second meta skipped not_an_install',
+    ])
+    expect((await jobsOf('meta')).map(({ install }) => install.eventId)).to.deep.equal(['event-first'])
+    expect((await jobsOf('ga4')).map(({ install }) => install.kind)).to.deep.equal(['install', 'reinstall'])
+  })
+
+  it('waits for the facts of the installation, at most an hour', async () => {
+    await start([META])
+    await report(installNamed('event-first', [META]))
+    const parked = (): Promise<readonly unknown[]> => stage.store.log.read('dispatch.5s', 0, 10)
+    await until(async () => (await parked()).length === 1)
+    expect(await stage.records()).to.deep.equal([])
+    stage.clock.advance(HOUR_MS)
+    expect(await told(1)).to.deep.equal(['event-first meta pending'])
+  })
+
+  it('gets one of two events that are judged at the same time by what the facts held before both', async () => {
+    await start([META])
+    await startAnother()
+    await factsWriter()
+    await report(installNamed('event-a', [META]), installNamed('event-b', [META]))
+    const outcome = await told(2)
+    expect(outcome.filter((each) => String(each).endsWith('meta pending'))).to.have.lengthOf(1)
+    expect(outcome.filter((each) => String(each).endsWith('not_an_install'))).to.have.lengthOf(1)
+    expect(await jobsOf('meta')).to.have.lengthOf(1)
+  })
+
+  it('keeps what was delivered when an earlier event arrives late', async () => {
+    await start([META])
+    await factsWriter()
+    facts.counted.push(countedRow('event-known', { received_at_ms: NOON_MS + HOUR_MS }))
+    const row = { organization: 'acme', website: 'acme-dev', event_id: 'event-known', destination: 'meta' }
+    facts.deliveries.push({ ...row, status: 'delivered', install_received_at_ms: NOON_MS + HOUR_MS })
+    await report(installNamed('event-late', [META]))
+    expect(await told(1)).to.deep.equal(['event-late meta skipped not_an_install'])
+  })
+
+  it('gets a later event in place of an install that had no visit', async () => {
+    await start([META])
+    await factsWriter()
+    const none = { resolution: 'unmatched', visit_id: '', visit_issued_at_ms: null } as const
+    facts.counted.push(countedRow('event-install', none))
+    await report(installNamed('event-run', [META], { eventType: 'first_run' }))
+    expect(await told(1)).to.deep.equal(['event-run meta pending'])
+  })
+
+  it('gets all events, without waiting, if repeats are included', async () => {
+    const all = destinationOf({ ...META, repeats: 'Include' })
+    await start([all])
+    facts.counted.push(countedRow('event-install'))
+    await report(installNamed('event-again', [all]))
+    expect(await told(1)).to.deep.equal(['event-again meta pending'])
+  })
+})
