@@ -25,8 +25,13 @@ export interface Book {
   readonly visitors: readonly Visitor[]
 }
 
+/** Without what is in no figure: programs that look at pages, machines on which nobody chose to install, and tests of the house. */
 export function keepBook({ visitors, machines }: World): Book {
-  return { visitors, entries: machines.filter((machine) => !machine.isCi && !machine.isContainer).flatMap(entriesOf) }
+  const counted = machines.filter(({ isCi, isContainer, isTest }) => !isCi && !isContainer && !isTest)
+  return {
+    visitors: visitors.filter(({ looker, isTest }) => looker === 'person' && !isTest),
+    entries: counted.flatMap(entriesOf),
+  }
 }
 
 interface Judged {
@@ -170,8 +175,6 @@ export function countVisits(book: Book, visitors: readonly Visitor[]): Counts {
   }
 }
 
-const ORIGIN = 'https://acme.dev'
-
 /** What a visit is called by each dimension; an empty word: it has none. */
 const OF_VISITOR: Readonly<Record<string, (visitor: Visitor) => string>> = {
   source: ({ way }) => way.called.source,
@@ -181,8 +184,8 @@ const OF_VISITOR: Readonly<Record<string, (visitor: Visitor) => string>> = {
   term: ({ way }) => way.called.term,
   content: ({ way }) => way.called.content,
   referrer: ({ way }) => way.called.referrer,
-  page: ({ page }) => ORIGIN + page,
-  landing_page: ({ page }) => ORIGIN + page,
+  page: ({ page }) => page,
+  landing_page: ({ page }) => page,
   visitor_platform: ({ system }) => system.called,
 }
 

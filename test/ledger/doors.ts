@@ -5,12 +5,21 @@ import { createHash } from 'node:crypto'
 import type { Machine, MachineEvent, Visitor, World } from './world.ts'
 
 const WEBSITE = 'acme-dev'
-const ORIGIN = 'https://acme.dev'
+/** What each kind of looker says of itself. */
+const LOOKS = {
+  person: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+  crawler: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+  assistant:
+    'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot',
+  script: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+} as const
 
 export interface Doors {
   readonly url: string
   /** Sets the service's clock. */
   readonly setTime: (atMs: number) => void
+  /** Asks the dashboard for the mark of a test. */
+  readonly testMark: () => Promise<string>
 }
 
 interface Moment {
@@ -42,35 +51,31 @@ export async function letHappen(world: World, doors: Doors): Promise<void> {
 }
 
 async function visit(visitor: Visitor, doors: Doors, { receipts }: Held): Promise<void> {
-  const { way, page, system, at } = visitor
-  const address = ORIGIN + page
-  const { marker } = await post(doors, '/v1/visits', {
+  const { way, page, system, at, looker } = visitor
+  const source = { referrer: way.from, utm: way.tags, landed_at: at, page, ref: way.ref, click: way.click }
+  const body = {
     project: WEBSITE,
-    url_id: `url_${createHash('sha256').update(address).digest('hex').slice(0, 16)}`,
-    page_url: address,
+    url_id: `url_${createHash('sha256').update(page).digest('hex').slice(0, 16)}`,
+    page_url: page,
     referrer: way.from,
-    source: {
-      referrer: way.from,
-      utm: way.tags,
-      landed_at: at,
-      page: address,
-      ...(way.ref === undefined ? {} : { ref: way.ref }),
-      ...(way.click === undefined ? {} : { click: way.click }),
-    },
-    gpc: false,
-    client: { platform: system.says },
-  })
+    source,
+    gpc: visitor.isPrivate,
+    client: { platform: system.says, automation: looker === 'script' ? true : undefined },
+    test: visitor.isTest ? await doors.testMark() : undefined,
+  }
+  const { marker } = await post(doors, '/v1/visits', body, browserOf(visitor))
   const receipt = textIn(marker, 'receipt')
   receipts.set(visitor.id, receipt)
-  if (visitor.keepsMarker) await post(doors, '/v1/visits/activate', { project: WEBSITE, receipt })
+  if (visitor.keepsMarker) await post(doors, '/v1/visits/activate', { project: WEBSITE, receipt }, browserOf(visitor))
+}
+
+function browserOf({ page, looker }: Visitor): Caller {
+  return { origin: new URL(page).origin, userAgent: LOOKS[looker] }
 }
 
 async function copy(visitor: Visitor, doors: Doors, { receipts, tokens }: Held): Promise<void> {
-  const answer = await post(doors, '/v1/handoffs', {
-    project: WEBSITE,
-    receipt: receipts.get(visitor.id) ?? '',
-    copied: true,
-  })
+  const body = { project: WEBSITE, receipt: receipts.get(visitor.id) ?? '', copied: true }
+  const answer = await post(doors, '/v1/handoffs', body, browserOf(visitor))
   tokens.set(visitor.id, textIn(answer, 'token'))
 }
 
@@ -90,14 +95,23 @@ async function report(machine: Machine, event: MachineEvent, doors: Doors, { rec
     platform: machine.system,
     install_path: machine.method,
     timezone: machine.zone.says,
-    ...(event.version === '' ? {} : { product_version: event.version }),
-    ...(machine.place === '' ? {} : { place: machine.place }),
-    ...(machine.isCi ? { ci: true } : {}),
-    ...(machine.isContainer ? { container: true } : {}),
+    product_version: event.version === '' ? undefined : event.version,
+    place: machine.place === '' ? undefined : machine.place,
+    ci: machine.isCi ? true : undefined,
+    container: machine.isContainer ? true : undefined,
+    test: machine.isTest ? await doors.testMark() : undefined,
     ...proof,
   }
   const agent = machine.agent === '' ? '' : ` agent/${machine.agent}`
-  await post(doors, '/v1/events', body, { origin: null, userAgent: `whence-hook/1.0.0${agent}` })
+  const hook = { origin: null, userAgent: `whence-hook/1.0.0${agent}` }
+  await post(doors, '/v1/events', body, hook)
+  if (event.comesTwice) await post(doors, '/v1/events', body, hook)
+}
+
+interface Caller {
+  /** Null: no browser. */
+  readonly origin: string | null
+  readonly userAgent: string
 }
 
 let addresses = 0
@@ -107,7 +121,7 @@ async function post(
   { url }: Doors,
   path: string,
   body: object,
-  { origin = ORIGIN, userAgent = 'Mozilla/5.0' }: { readonly origin?: string | null; readonly userAgent?: string } = {},
+  { origin, userAgent }: Caller,
 ): Promise<Record<string, unknown>> {
   addresses += 1
   const response = await fetch(url + path, {

@@ -47,7 +47,10 @@ spec: { organizationRef: { name: acme }, paused: true }
 apiVersion: whence.dev/v1alpha1
 kind: Website
 metadata: { name: acme-dev }
-spec: { organizationRef: { name: acme }, primaryOrigin: 'https://acme.dev' }
+spec:
+  organizationRef: { name: acme }
+  primaryOrigin: https://acme.dev
+  additionalDomains: [https://docs.acme.dev]
 `,
 }
 
@@ -77,7 +80,7 @@ describe('the ledger', function () {
     })
     const world = liveThrough(SEED, { startAt: START_MS, days: DAYS, visitors: VISITORS })
     book = keepBook(world)
-    await letHappen(world, { url: service.url, setTime: (atMs) => (nowMs = Math.max(nowMs, atMs)) })
+    await letHappen(world, { url: service.url, setTime: (atMs) => (nowMs = Math.max(nowMs, atMs)), testMark })
     nowMs = Date.now()
     await service.drain()
     await rollUp({ facts: service.facts, nowMs: () => nowMs })
@@ -98,6 +101,19 @@ describe('the ledger', function () {
       .getSetCookie()
       .map((each) => each.split(';')[0])
       .join('; ')
+  }
+
+  /** A session ends within the time of the world. */
+  async function testMark(): Promise<string> {
+    const own = await signIn()
+    const response = await fetch(`${service.url}/api/organizations/acme/websites/acme-dev/test`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Cookie: own, Origin: service.url },
+      body: '{}',
+    })
+    expect(response.status).to.equal(201)
+    const { mark } = (await response.json()) as { readonly mark: string }
+    return mark
   }
 
   async function asked(by: string, { since, until }: Period): Promise<Answered> {

@@ -91,7 +91,10 @@ const SYSTEMS = [
   { says: 'Linux', called: 'linux' },
 ] as const
 
-const PAGES = ['/', '/install', '/docs/cli'] as const
+/** On both of the website's origins. */
+const PAGES = ['https://acme.dev/', 'https://acme.dev/install', 'https://docs.acme.dev/cli'] as const
+/** Who looks at a page. Only people are visitors in figures; a script may lead to an install like anybody. */
+const LOOKERS = ['person', 'crawler', 'assistant', 'script'] as const
 const ZONES = [
   { says: 'Europe/Berlin', called: 'DE' },
   { says: 'America/New_York', called: 'US' },
@@ -104,6 +107,11 @@ export interface Visitor {
   readonly way: Way
   readonly page: string
   readonly system: (typeof SYSTEMS)[number]
+  readonly looker: (typeof LOOKERS)[number]
+  /** The browser asks not to be shared with others, which changes no figure. */
+  readonly isPrivate: boolean
+  /** Somebody of the house tries the set-up. */
+  readonly isTest: boolean
   /** The browser keeps a marker. */
   readonly keepsMarker: boolean
   /** The install command was copied, at this time. */
@@ -119,6 +127,8 @@ export interface MachineEvent {
   readonly what: 'install_started' | 'install_completed' | 'first_run'
   readonly version: string
   readonly lead: Lead
+  /** The hook's request arrives a second time, as a proxy may send it. */
+  readonly comesTwice: boolean
 }
 
 export interface Machine {
@@ -133,6 +143,8 @@ export interface Machine {
   /** Where nobody chose to install anything: continuous integration, or a container. */
   readonly isCi: boolean
   readonly isContainer: boolean
+  /** Of somebody of the house, who marks each event as a test. */
+  readonly isTest: boolean
   readonly events: readonly MachineEvent[]
 }
 
@@ -146,7 +158,7 @@ export function liveThrough(seed: number, { startAt, days, visitors }: WorldSize
   const dice = diceOf(seed)
   const people = Array.from({ length: visitors }, (_, id) => visitorOf(dice, { id, startAt, days }))
   const copied = people.filter(({ copiedAt }) => copiedAt !== null)
-  const marked = people.filter(({ keepsMarker }) => keepsMarker)
+  const marked = people.filter(({ keepsMarker, looker }) => keepsMarker && looker !== 'crawler')
   const machines: Machine[] = []
   const add = (lead: Lead, at: number): void => void machines.push(machineOf(dice, machines.length, { lead, at }))
   for (const visitor of copied) {
@@ -180,14 +192,18 @@ function visitorOf(
   { id, startAt, days }: { readonly id: number; readonly startAt: number; readonly days: number },
 ): Visitor {
   const at = startAt + dice.below(days * DAY - 2 * HOUR)
+  const looker = dice.oneIn(6) ? dice.pick(LOOKERS) : 'person'
   return {
     id,
     at,
     way: dice.pick(WAYS),
     page: dice.pick(PAGES),
     system: dice.pick(SYSTEMS),
-    keepsMarker: !dice.oneIn(4),
-    copiedAt: dice.oneIn(3) ? at + 1_000 + dice.below(HOUR) : null,
+    looker,
+    isPrivate: dice.oneIn(6),
+    isTest: looker === 'person' && dice.oneIn(20),
+    keepsMarker: looker !== 'crawler' && !dice.oneIn(4),
+    copiedAt: looker !== 'crawler' && dice.oneIn(3) ? at + 1_000 + dice.below(HOUR) : null,
   }
 }
 
@@ -202,6 +218,8 @@ function machineOf(dice: Dice, number: number, { lead, at }: { readonly lead: Le
     zone: dice.pick(ZONES),
     isCi: dice.oneIn(15),
     isContainer: dice.oneIn(25),
+    // Whoever only came from a marked page is counted like anybody: here, both are.
+    isTest: lead?.visitor.isTest === true,
     events: eventsOf(dice, number, { lead, at }),
   }
 }
@@ -217,7 +235,14 @@ function eventsOf(
     what: MachineEvent['what'],
     inMs: number,
     more: { readonly lead: Lead; readonly version: string },
-  ): void => void events.push({ id: `event-${number}-${events.length}`, at: at + inMs, what, ...more })
+  ): void =>
+    void events.push({
+      id: `event-${number}-${events.length}`,
+      at: at + inMs,
+      what,
+      comesTwice: dice.oneIn(10),
+      ...more,
+    })
   const version = dice.pick(['1.4.0', '1.5.0', ''])
   const life = dice.below(8)
   if (dice.oneIn(3)) add('install_started', 0, { lead, version })
