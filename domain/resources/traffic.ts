@@ -10,13 +10,15 @@ export interface WebsiteTraffic extends OwnedWebsite {
   readonly installs: number
   /** Installs that were tied to a visit. */
   readonly matched: number
+  /** Looked up, decided, and tied to none. */
+  readonly unmatched: number
 }
 
 /** The same as `status.traffic`. */
 export interface ShownTraffic {
   readonly visits: number
   readonly installs: number
-  /** Whole percent, for example `62%`; absent without installs. */
+  /** Whole percent of installs that were looked up and decided, for example `62%`; absent without these. */
   readonly matchRate?: string
 }
 
@@ -42,14 +44,17 @@ const DEAD_BAND = 0.75
  */
 export function shownTraffic(now: WebsiteTraffic | null, before: ShownTraffic | null): ShownTraffic | null {
   if (now === null && before === null) return null
-  const { visits, installs, matched } = now ?? { visits: 0, installs: 0, matched: 0 }
+  const { visits, installs, matched, unmatched } = now ?? NOTHING
   const counts = { visits: settledCount(visits, before?.visits), installs: settledCount(installs, before?.installs) }
-  if (installs === 0) return counts
-  const percent = (100 * matched) / installs
-  const isEdge = matched === 0 || matched === installs
+  const judged = matched + unmatched
+  if (judged === 0) return counts
+  const percent = (100 * matched) / judged
+  const isEdge = matched === 0 || matched === judged
   const rate = isEdge ? percent : settledTo(1, percent, percentOf(before?.matchRate))
   return { ...counts, matchRate: `${rate}%` }
 }
+
+const NOTHING = { visits: 0, installs: 0, matched: 0, unmatched: 0 }
 
 export function isSameTraffic(a: ShownTraffic | null, b: ShownTraffic | null): boolean {
   return a?.visits === b?.visits && a?.installs === b?.installs && a?.matchRate === b?.matchRate

@@ -71,6 +71,7 @@ import type {
   UsageRow,
   VisitRow,
 } from './query-rows.ts'
+import { IS_VISIT } from './visits.ts'
 
 const MAX_ATTEMPTS = 1_000
 const MAX_REPEATS = 3
@@ -275,21 +276,17 @@ export const QUERIES = {
     ) GROUP BY organization LIMIT ${MAX_WEBSITES}`),
 
   /**
-   * Every website with visits of people or with installs in a period. No FINAL, which would merge a month of visits for one day's
+   * Every website with visits or installs of figures in a period. Visits without FINAL, which would merge a month of them for one day's
    * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
    */
   traffic: report<WholePeriod, TrafficRow>(`
-    SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
-      SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
-      WHERE ${withinPeriod('issued_at')} AND visitor_kind = '' AND NOT is_test GROUP BY organization, website
+    SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched, sum(unmatched) AS unmatched FROM (
+      SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched, 0 AS unmatched FROM visits
+      WHERE ${withinPeriod('issued_at')} AND ${IS_VISIT} GROUP BY organization, website
       UNION ALL
-      SELECT organization, website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
-        SELECT organization, website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')} AND NOT is_test
-        UNION ALL
-        SELECT organization, website, event_id, resolution, false FROM install_decisions
-        WHERE ${withinPeriod('received_at')} AND (organization, website, event_id) IN (
-          SELECT organization, website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending' AND NOT is_test)
-      ) GROUP BY organization, website
+      SELECT organization, website, 0, count(), countIf(resolution = 'matched'), countIf(resolution = 'unmatched')
+      FROM ${once('counted_installs')} PREWHERE ${withinPeriod('received_at')} WHERE kind = 'install' AND NOT is_left_out
+      GROUP BY organization, website
     ) GROUP BY organization, website LIMIT ${MAX_WEBSITES}`),
 
   /** The latest pause or resumption of each destination that was ever paused. Duplicate rows change no maximum. */

@@ -202,6 +202,8 @@ export interface TrafficRow extends OwnedWebsite {
   readonly visits: number
   readonly installs: number
   readonly matched: number
+  /** Looked up, decided, and without a visit. */
+  readonly unmatched: number
 }
 
 /** Rows that a reader sees in each table; one per natural key, except for poison records. */

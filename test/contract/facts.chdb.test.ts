@@ -78,7 +78,7 @@ const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
   time: /^DateTime64\(3, 'UTC'\)$/,
   'nullable flag': /^Nullable\(Bool\)$/,
   'nullable time': /^Nullable\(DateTime64\(3, 'UTC'\)\)$/,
-  cells: /^Array\(Tuple\(String(, UInt32){6}\)\)$/,
+  cells: /^Array\(Tuple\(String(, UInt32){7}\)\)$/,
   effect: /^Enum8\('activated' = 1, 'revoked' = 2\)$/,
 }
 
@@ -430,6 +430,7 @@ describe('Facts on chDB', () => {
       'activations',
       'activity',
       'attempts',
+      'counted_installs',
       'decision_replay_results',
       'decision_replays',
       'deliveries',

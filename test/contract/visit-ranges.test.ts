@@ -15,6 +15,7 @@ import { createKeyring } from '../../runtime/keyring.ts'
 import { activationRecord, store, visitRecord } from './fact-samples.ts'
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 const FROM_MS = Math.floor(Date.now() / HOUR_MS - 30) * HOUR_MS
 const SECRETS = ['first', 'second', 'third'].map((name) => `${name}-only-for-tests-only-for-tests-only-for-tests`)
 
@@ -79,8 +80,10 @@ describe('a range of visit IDs', () => {
     expect(
       await facts.run('visitSteps', { organizations: ['acme', 'acme'], websites: ['acme', 'none'], ...period }),
     ).to.deep.equal([
-      { at_ms: FROM_MS, counts: [18, 18, 0, 0, 0, 0] },
-      { at_ms: FROM_MS + HOUR_MS, counts: [12, 12, 0, 0, 0, 0] },
+      { at_ms: FROM_MS, counts: [12, 12, 0, 0, 0, 0, 0] },
+      { at_ms: FROM_MS + 45 * MINUTE_MS, counts: [6, 6, 0, 0, 0, 0, 0] },
+      { at_ms: FROM_MS + HOUR_MS, counts: [6, 6, 0, 0, 0, 0, 0] },
+      { at_ms: FROM_MS + HOUR_MS + 45 * MINUTE_MS, counts: [6, 6, 0, 0, 0, 0, 0] },
     ])
   })
 

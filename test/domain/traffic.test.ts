@@ -11,6 +11,7 @@ const now = (visits: number, installs = 0, matched = 0) => ({
   visits,
   installs,
   matched,
+  unmatched: installs - matched,
 })
 
 describe('the traffic that a website shows', () => {
