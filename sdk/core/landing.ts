@@ -26,7 +26,7 @@ export interface Landing {
  * Kept in local storage for 30 days after the landing, so that the page with the install command knows it too: in another tab, and on
  * another day.
  */
-export interface Memory extends Landing {
+export interface OriginMemory extends Landing {
   /** What the page views of one visit of figures have in common. */
   readonly sitting: string | undefined
   /** Unix ms of the last page view. */
@@ -34,7 +34,7 @@ export interface Memory extends Landing {
 }
 
 /** How a page view relates to what its origin remembers. */
-export interface Arrival extends Memory {
+export interface PageArrival extends OriginMemory {
   /** The page view begins its sitting. */
   readonly entry?: boolean | undefined
 }

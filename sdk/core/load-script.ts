@@ -1,6 +1,6 @@
 /** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
-import type { Extras, LoadPart, Readers, Recorder } from './types.ts'
+import type { Extras, LoadPart, Readers, VisitRecorder } from './types.ts'
 import { globalOf, nativeDocument } from './native.ts'
 
 /** Addresses of the parts below the base, and their digests: the build fills them in. */
@@ -30,7 +30,7 @@ const partAt =
 
 export const loadExtras = partAt<Extras>(...EXTRAS)
 export const loadReaders = partAt<Readers>(...READERS)
-export const loadRecorder = partAt<Recorder>(...RECORDER)
+export const loadRecorder = partAt<VisitRecorder>(...RECORDER)
 
 interface ScriptPolicy {
   createScriptURL(url: string): string

@@ -8,7 +8,7 @@ import { nativeDocument } from './native.ts'
 import { request } from './net.ts'
 import { reportProblem, safely } from './page.ts'
 import { resume } from './parts.ts'
-import type { Arrival } from './landing.ts'
+import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
 import { arrive, beginVisit, memoryKey, viewRoute } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
@@ -16,7 +16,7 @@ import type { Whence } from '../whence.d.ts'
 export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
   /** Of the last page view. */
-  let arrival: Arrival | undefined
+  let arrival: PageArrival | undefined
   /** What the document came with is the source of its first page view alone. */
   let view: PageView | undefined = page.view
   const arriveNow = () => {

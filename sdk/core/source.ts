@@ -3,7 +3,7 @@
  * origin remembers.
  */
 
-import type { Arrival, Landing, Memory } from './landing.ts'
+import type { PageArrival, Landing, OriginMemory } from './landing.ts'
 import { CLICK_ID_CHARS, SITTING_PAUSE_MS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
 
 /** Parameters that advertising networks put on a link: identifiers of one click, and what Google adds to them. */
@@ -24,14 +24,14 @@ export interface PageView {
  * A page view without a source of its own has the last landing with one. `gpc`: the browser sends Global Privacy Control, so nothing of
  * an advertising click is read, or kept, but the name of its network's parameter. `recalled` is what the origin remembers, as JSON.
  */
-export function arrivalOf(view: PageView, gpc: boolean, recalled: string): Arrival {
+export function arrivalOf(view: PageView, gpc: boolean, recalled: string): PageArrival {
   const { nowMs: seen_at } = view
   let landing = readLanding(view, gpc)
   const own = sourceIn(landing)
   let sitting: string | undefined
   try {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-    const earlier = JSON.parse(recalled) as Memory
+    const earlier = JSON.parse(recalled) as OriginMemory
     const source = sourceIn(earlier)
     const isSitting = seen_at - earlier.seen_at < SITTING_PAUSE_MS
     // A page that is loaded again shows its source again.

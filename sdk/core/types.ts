@@ -85,18 +85,21 @@ export interface Page extends PageOptions {
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
-  readonly extras: Part<Extras>
-  readonly readers: Part<Readers>
-  readonly recorder: Part<Recorder>
+  readonly extras: PartOfSdk<Extras>
+  readonly readers: PartOfSdk<Readers>
+  readonly recorder: PartOfSdk<VisitRecorder>
   /**
    * What a part answers; it is loaded once per document. Undefined if it is blocked, unreachable, was altered on the way, or cannot
    * answer. Never rejects.
    */
-  readonly ask: <P extends LoadedPart, T>(part: Part<P>, call: (loaded: P) => T | Promise<T>) => Promise<T | undefined>
+  readonly ask: <P extends LoadedPart, T>(
+    part: PartOfSdk<P>,
+    call: (loaded: P) => T | Promise<T>,
+  ) => Promise<T | undefined>
 }
 
 /** A part of the SDK that only some pages load. */
-interface Part<T> {
+interface PartOfSdk<T> {
   readonly load: LoadPart<T>
   /** Set once it is loaded. */
   loaded?: T
@@ -171,7 +174,7 @@ export interface BegunVisit {
 }
 
 /** What the core calls for each visit. */
-export interface Recorder extends LoadedPart {
+export interface VisitRecorder extends LoadedPart {
   /** Sends the visit with all that is known of it, and keeps its marker if the browser keeps any. Rejects if the service does not know the website or does not answer. */
   readonly record: (page: Page, scope: Scope, begun: BegunVisit) => Promise<void>
   /** Adds what the service, the tags and the extras know. Rejects in the same cases. */

@@ -3,7 +3,7 @@
 import type { VisitBody, Page } from './types.ts'
 import { nativeDocument } from './native.ts'
 import { hasGpc } from './page.ts'
-import type { Arrival } from './landing.ts'
+import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
 import { arrivalOf, originAndPath, siteOf } from './source.ts'
 
@@ -18,7 +18,7 @@ export const viewRoute = (): PageView => ({
 })
 
 /** The part of a visit's body that needs no request. What the page shows is read at once. */
-export async function beginVisit(page: Page, project: string, arrival: Arrival): Promise<VisitBody> {
+export async function beginVisit(page: Page, project: string, arrival: PageArrival): Promise<VisitBody> {
   const { clicks: _, seen_at: __, sitting, entry, ...source } = arrival
   const page_url = originAndPath(location.href)
   const referrer = originAndPath(nativeDocument.referrer)
@@ -39,7 +39,7 @@ export const memoryKey = (project: string) => `whence:${project}`
  * How the page view relates to what the origin remembers, which is kept before anything else: the visitor may leave at once.
  * `before` is what this document knows if storage is blocked: such a browser names no sitting.
  */
-export function arrive(view: PageView, project: string, before: Arrival | undefined): Arrival {
+export function arrive(view: PageView, project: string, before: PageArrival | undefined): PageArrival {
   const key = memoryKey(project)
   const gpc = hasGpc()
   try {

@@ -17,7 +17,7 @@ export interface IdentitySources extends BrowserConfig {
 }
 
 /** One for each provider. Undefined if it does not know the visitor. */
-type Readers = { readonly [P in ProviderId]: () => object | undefined }
+type ReaderOfProvider = { readonly [P in ProviderId]: () => object | undefined }
 
 /** By provider, for those that the website uses. Unknown values are undefined, and vanish in JSON. */
 export function identitiesIn(sources: IdentitySources): Readonly<Record<string, object | undefined>> {
@@ -28,7 +28,7 @@ export function identitiesIn(sources: IdentitySources): Readonly<Record<string, 
   return known
 }
 
-function readersOf({ measurementIds, cookie, cookiePrefix, landing }: IdentitySources): Readers {
+function readersOf({ measurementIds, cookie, cookiePrefix, landing }: IdentitySources): ReaderOfProvider {
   const { landed_at, clicks, carried } = landing
   /**
    * The click of the landing, unless the provider's cookie counts: of one that was only remembered and the cookie the newer does,

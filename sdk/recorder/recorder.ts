@@ -2,11 +2,11 @@
 
 import { BODY_BYTES } from '../core/limits.ts'
 import { firstGroup } from '../core/source.ts'
-import type { BegunVisit, BrowserConfig, Page, Recorder, Scope, ServiceAnswer } from '../core/types.ts'
+import type { BegunVisit, BrowserConfig, Page, VisitRecorder, Scope, ServiceAnswer } from '../core/types.ts'
 import { readClient } from './client.ts'
 import { markerName, openStorage, readKeptReceipt, removeMarkers, writeMarker } from './marker.ts'
 
-export const recorder: Recorder = {
+export const recorder: VisitRecorder = {
   record: async (page, scope, begun) => {
     const { project } = scope
     const { body, send } = begun
