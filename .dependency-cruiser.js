@@ -109,7 +109,10 @@ const RESERVED = {
 /** Programs, what is built or handed over as a file, and tools of the build: every file of the product is reached from one of them. */
 const ENTRIES = [
   ...below('bin', 'whencectl.ts kubectl-whence.ts demo.ts example-data.ts reads/worker.ts'),
-  ...below('sdk', 'build.ts build-package.ts main.ts extras-script.ts readers-script.ts recorder-script.ts define.d.ts whence.d.ts'),
+  ...below(
+    'sdk',
+    'build.ts build-package.ts main.ts extras-script.ts readers-script.ts recorder-script.ts define.d.ts whence.d.ts',
+  ),
   ...below('sdk/package', 'index.ts react.ts load-import.ts'),
   ...below('pages', 'build.ts main.tsx assets.d.ts'),
 ]

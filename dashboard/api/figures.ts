@@ -8,12 +8,27 @@ import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/ins
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import { each, EXAMPLE_UNTIL, FLAG, maybe, NUMBER, SOURCED_VISIT, TEXT, TIME, WEBSITE_PARAMETER } from './shapes.ts'
+import {
+  each,
+  EXAMPLE_UNTIL,
+  FLAG,
+  MACHINE_PARAMETERS,
+  maybe,
+  NUMBER,
+  ORIGIN_PARAMETERS,
+  SOURCED_VISIT,
+  TEXT,
+  TIME,
+  WEBSITE_PARAMETER,
+} from './shapes.ts'
 
 const website = WEBSITE_PARAMETER
 const by = oneOf(INSTALLS_BY, 'What to count by; source if absent.')
 const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS })
 const PERIOD = { since: moment, until: moment }
+
+/** Installs that have all of these values. */
+const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS }
 
 const WEBSITES = Type.Array(Type.Object({ id: TEXT, displayName: TEXT }))
 const STEPS = each(VISIT_STEPS, NUMBER)
@@ -31,17 +46,17 @@ const FIGURES = {
 const ROW = {
   row: oneOf(
     ROW_KINDS,
-    '`value`, or what visits and installs without one are: `direct`, `none` and `no_campaign` (the visit names none), `no_visit` (none was found), `not_looked_up` (by the plan, or a paused install path), `pending` (not decided yet), `other` (values beyond those that are listed).',
+    '`value`, or what visits and installs without one are: `direct`, `none` and `no_campaign` (the visit names none), `not_known` (the visit has not arrived), `no_visit` (none was found), `not_looked_up` (by the plan, or a paused install path), `pending` (not decided yet), `other` (values beyond those that are listed).',
   ),
   value: Type.String({ description: 'Empty unless the row is one of a value.' }),
 }
 const BY_SOURCE = {
-  total: Type.Object({ ...INSTALLS, visits: VISIT_COUNTS }),
+  total: Type.Object({ ...INSTALLS, visits: maybe(VISIT_COUNTS, 'Null if installs are filtered.') }),
   rows: Type.Array(
     Type.Object({
       ...ROW,
       ...INSTALLS,
-      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension.'),
+      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension, or if installs are filtered.'),
     }),
     { description: 'They add up to the total.' },
   ),
@@ -128,14 +143,14 @@ export const FIGURE_ROUTES = {
     ...READ,
     path: '/api/organizations/:organization/sources',
     summary: 'Visits and installs by source, campaign, version and more, and the same for the previous period.',
-    query: { website, by, ...PERIOD },
+    query: { website, by, ...PERIOD, ...INSTALL_FILTERS },
     answers: { 200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, before: Type.Object(BY_SOURCE) }) },
   },
   match: {
     ...READ,
     path: '/api/organizations/:organization/match',
     summary: 'Installs of a period: how they were matched, why not, how fast, and by which agents.',
-    query: { website, ...PERIOD },
+    query: { website, ...PERIOD, ...INSTALL_FILTERS },
     answers: {
       200: Type.Object({
         ...FIGURES,

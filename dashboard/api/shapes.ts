@@ -3,7 +3,7 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema, type TUnsafe } from 'typebox'
 
-import { ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
+import { MACHINE_DIMENSIONS, MACHINE_NAMES, ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -61,6 +61,11 @@ export const CURSOR_PARAMETER = textParameter('`next` of the page before.', CURS
 /** Where a visit came from, as figures count it. */
 export const ORIGIN_PARAMETERS = recordOf(ORIGIN_DIMENSIONS, (dimension) =>
   maybeEmptyParameter(`${ORIGIN_NAMES[dimension]} of the visit; empty: the visit has none.`, LIMITS.urlChars),
+)
+
+/** What the machine of an install said. */
+export const MACHINE_PARAMETERS = recordOf(MACHINE_DIMENSIONS, (dimension) =>
+  maybeEmptyParameter(`${MACHINE_NAMES[dimension]}; empty: it was not given.`, LIMITS.clientHintChars),
 )
 
 /** A period of Unix milliseconds, of which either end may be left out. */

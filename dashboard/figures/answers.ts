@@ -48,7 +48,8 @@ export function listedInstalls(figures: readonly InstallFigure[], total: Install
 
 interface SourceParts {
   readonly by: InstallDimension
-  readonly total: { readonly installs: InstallCounts; readonly visits: Counts }
+  /** Visits are null if only some installs are counted. */
+  readonly total: { readonly installs: InstallCounts; readonly visits: Counts | null }
   readonly installs: readonly InstallFigure[]
   /** By value, an empty one for visits that have none; null if visits are not counted by this. */
   readonly visits: readonly Cell[] | null
@@ -63,44 +64,45 @@ export interface SourceFigure extends ListedInstalls {
 
 /** Visits and installs of each value beside each other, those of the most installs first; then what has no value, in the order of `ROW_KINDS`. */
 export function sourceRows({ by, total, installs, visits }: SourceParts) {
-  const ofVisits = new Map((visits ?? []).map((cell) => [cell[0], cell]))
   const rows = new Map<string, SourceFigure>()
   for (const row of listedInstalls(installs, total.installs)) {
     rows.set(`${row.row} ${row.value}`, { ...row, visits: visits === null ? null : named(VISIT_STEPS, NOTHING) })
   }
-  const listed = listedVisits(by, rows, visits ?? [])
-  for (const [key, value, row] of listed) {
-    const [, ...counts] = ofVisits.get(value) ?? (['', ...NOTHING] as const)
-    const own = rows.get(key) ?? { row, value, ...NO_INSTALLS }
-    rows.set(key, { ...own, visits: named(VISIT_STEPS, counts) })
-  }
-  if (visits !== null) {
-    const shown = listed.map(([, value]) => ofVisits.get(value)).filter((cell) => cell !== undefined)
-    const rest = restOf(total.visits, shown)
-    const other = rows.get(OTHER_KEY) ?? { row: 'other', value: '', ...NO_INSTALLS }
-    if (rest.some((count) => count > 0)) rows.set(OTHER_KEY, { ...other, visits: named(VISIT_STEPS, rest) })
-  }
+  if (visits !== null) addVisits(rows, by, { cells: visits, total: total.visits ?? NOTHING })
   return {
-    total: { ...total.installs, visits: named(VISIT_STEPS, total.visits) },
+    total: { ...total.installs, visits: total.visits === null ? null : named(VISIT_STEPS, total.visits) },
     rows: [...rows.values()].sort(byInstallsThenVisits),
   }
+}
+
+/** Fills in the visits of rows that are there, and adds rows of the greatest of the others, and of the rest. */
+function addVisits(
+  rows: Map<string, SourceFigure>,
+  by: InstallDimension,
+  { cells, total }: { readonly cells: readonly Cell[]; readonly total: Counts },
+): void {
+  const listed = listedVisits(by, rows, cells)
+  for (const { cell, row } of listed) {
+    const [value, ...counts] = cell
+    const key = `${row} ${value}`
+    rows.set(key, { ...(rows.get(key) ?? { row, value, ...NO_INSTALLS }), visits: named(VISIT_STEPS, counts) })
+  }
+  const rest = restOf(
+    total,
+    listed.map(({ cell }) => cell),
+  )
+  if (rest.every((count) => count <= 0)) return
+  const other = rows.get(OTHER_KEY) ?? { row: 'other', value: '', ...NO_INSTALLS }
+  rows.set(OTHER_KEY, { ...other, visits: named(VISIT_STEPS, rest) })
 }
 
 const OTHER_KEY = 'other '
 
 /** Of the values of visits those with a row already, and the greatest of the others. */
-function listedVisits(
-  by: InstallDimension,
-  rows: ReadonlyMap<string, SourceFigure>,
-  visits: readonly Cell[],
-): readonly (readonly [key: string, value: string, row: RowKind])[] {
-  const named = visits.map(([value]) => {
-    const row = value === '' ? emptyRow(by) : 'value'
-    return [`${row} ${value}`, value, row] as const
-  })
-  const known = named.filter(([key, value]) => value === '' || rows.has(key))
-  const further = named.filter(([key, value]) => value !== '' && !rows.has(key))
-  return [...known, ...further.slice(0, MAX_FURTHER)]
+function listedVisits(by: InstallDimension, rows: ReadonlyMap<string, SourceFigure>, cells: readonly Cell[]) {
+  const all = cells.map((cell) => ({ cell, row: cell[0] === '' ? emptyRow(by) : ('value' as const) }))
+  const isKnown = ({ cell, row }: (typeof all)[number]): boolean => cell[0] === '' || rows.has(`${row} ${cell[0]}`)
+  return [...all.filter(isKnown), ...all.filter((each) => !isKnown(each)).slice(0, MAX_FURTHER)]
 }
 
 function byInstallsThenVisits(a: SourceFigure, b: SourceFigure): number {

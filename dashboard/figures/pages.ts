@@ -4,10 +4,12 @@ import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { cellOf, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
-import { isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
+import { INSTALLS_BY, isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
+import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
+import { answer, type OrganizationCall, type CallTo, type QueryValues } from '../http/call.ts'
+import { columnFilters } from '../reads/column-filters.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listedInstalls, named, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
@@ -91,18 +93,32 @@ async function programViews(source: FigureSource, period: FiguresPeriod) {
  */
 export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { query }: CallTo<'sources'>) {
   const { by = 'source' } = query
+  const filtered = { ...source, filters: installFigureFilters(query) }
   return {
     by,
-    ...(await figuresBy(source, period, by)),
-    before: await figuresBy(source, periodBefore(period), by),
+    ...(await figuresBy(filtered, period, by)),
+    before: await figuresBy(filtered, periodBefore(period), by),
   }
 }
 
-/** Visits by dimension of a machine are not known: there is nothing to count but installs. */
+function installFigureFilters(query: QueryValues): InstallFigureFilters {
+  return columnFilters<InstallFigureFilters>(
+    query,
+    recordOf(INSTALLS_BY, (dimension) => dimension),
+  )
+}
+
+/** Filters choose among installs: visits, which are counted by one value each, are left out then. So they are by a dimension of machines. */
 export async function figuresBy(source: FigureSource, period: FiguresPeriod, by: InstallDimension) {
   const installs = await readInstallFigures(source, period, [by])
-  const isOfVisits = isOriginDimension(by)
-  const visits = await readFigures(source, period, isOfVisits ? ['visits', by] : ['visits'])
+  if (Object.keys(source.filters ?? {}).length > 0)
+    return sourceRows({
+      by,
+      total: { installs: installs.total, visits: null },
+      installs: installs.by(by),
+      visits: null,
+    })
+  const visits = await readFigures(source, period, isOriginDimension(by) ? ['visits', by] : ['visits'])
   return sourceRows({
     by,
     total: { installs: installs.total, visits: totalOf(visits.get('visits')) },
@@ -130,7 +146,8 @@ async function matchedInstalls(source: FigureSource, period: FiguresPeriod) {
 }
 
 /** Installs by the hour of arrival: why some have no visit, and whether people or agents ran them. */
-export async function matchPage(source: FigureSource, period: FiguresPeriod) {
+export async function matchPage(all: FigureSource, period: FiguresPeriod, { query }: CallTo<'match'>) {
+  const source = { ...all, filters: installFigureFilters(query) }
   const { slices, figures } = await matchedInstalls(source, period)
   const before = await matchedInstalls(source, periodBefore(period))
   const ages = await readInstallAges(source, slices)

@@ -13,6 +13,7 @@ import {
   type Dimension,
 } from '../../domain/figures/cells.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
+import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { ScopedQueries } from '../reads/scope.ts'
 import type { FiguresPeriod } from './period.ts'
@@ -23,6 +24,8 @@ export interface FigureSource {
   readonly nowMs: number
   /** Key IDs of all master secrets in use: recent visits have no others. */
   readonly keyIds: readonly number[]
+  /** Which installs are counted; all if absent. */
+  readonly filters?: InstallFigureFilters
 }
 
 /** Rows of one statement: each has at most 500 values, so that it stays within 250 ms. */

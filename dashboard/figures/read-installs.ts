@@ -4,7 +4,7 @@ import { INSTALL_TIME_BUCKETS_S } from '../../domain/figures/cells.ts'
 import { emptyRow, INSTALL_COUNTS, ROW_KINDS, type InstallCounts, type RowKind } from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
-import type { InstallColumn } from '../../ports/facts/pages/counted-installs.ts'
+import type { InstallColumn, InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { FiguresPeriod } from './period.ts'
 import type { FigureSource } from './read-figures.ts'
 
@@ -19,26 +19,30 @@ export interface InstallFigure {
   readonly counts: InstallCounts
 }
 
-interface Slice {
+/** A piece of a period, with the filters on its installs. */
+interface Slice extends InstallFigureFilters {
   readonly since_ms: number
   readonly until_ms: number
 }
 
 /** The pieces of a period. They depend on what it holds, so read them once for all questions about it. */
-export async function installSlices({ reads }: FigureSource, period: FiguresPeriod): Promise<readonly Slice[]> {
+export async function installSlices(
+  { reads, filters }: FigureSource,
+  period: FiguresPeriod,
+): Promise<readonly Slice[]> {
   const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
   const slices: Slice[] = []
   let since = period.sinceMs
   let events = 0
   for (const hour of hours) {
     if (events > 0 && events + hour.events > EVENTS_AT_ONCE) {
-      slices.push({ since_ms: since, until_ms: hour.at_ms })
+      slices.push({ ...filters, since_ms: since, until_ms: hour.at_ms })
       since = hour.at_ms
       events = 0
     }
     events += hour.events
   }
-  return events === 0 ? slices : [...slices, { since_ms: since, until_ms: period.untilMs }]
+  return events === 0 ? slices : [...slices, { ...filters, since_ms: since, until_ms: period.untilMs }]
 }
 
 /** One for each of these steps, which begin at quarters of an hour. */
@@ -96,7 +100,10 @@ export async function installFiguresOf(
   const [total = NO_INSTALLS] = await readInstallSteps(source, slices, [{ at: 0, until: Infinity }])
   const found = new Map<InstallColumn, readonly InstallFigure[]>()
   for (const column of columns) found.set(column, await readInstallsBy(source, slices, column))
-  return { total, by: (column) => found.get(column) ?? [] }
+  // An install that came in between is in the rows alone.
+  const sums = [...found.values()].map((rows) => rows.reduce((sum, { counts }) => addCounts(sum, counts), NO_INSTALLS))
+  const whole = recordOf(INSTALL_COUNTS, (name) => Math.max(total[name], ...sums.map((sum) => sum[name])))
+  return { total: whole, by: (column) => found.get(column) ?? [] }
 }
 
 /** Installs that have a visit, by the time in between: one number for each of `INSTALL_TIME_BUCKETS_S`. */
@@ -157,7 +164,7 @@ function rowKindOf(name: string, column: InstallColumn): RowKind {
     case 'empty':
       return emptyRow(column)
     default:
-      return 'none'
+      return 'not_known'
   }
 }
 

@@ -8,6 +8,7 @@
 import {
   byReceipt,
   judgeInstallation,
+  knownHistory,
   NO_HISTORY,
   type InstallationHistory,
   type JudgedEvent,
@@ -15,10 +16,15 @@ import {
 import { NO_PROGRESS, installProgress, type InstallProgress } from '../../domain/figures/runs.ts'
 import { decidingEvent } from '../../domain/figures/visit-of-install.ts'
 import { EVENT_TYPES, type OwnedWebsite } from '../../domain/model.ts'
-import { ownerKey } from '../../domain/records.ts'
+import { ownerKey, recordKey } from '../../domain/records.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import { ORIGIN_COLUMNS } from '../../ports/facts/counted-install-columns.ts'
-import { EVENTS_AT_ONCE, type CountableRow, type StoredCountRow } from '../../ports/facts/counting.ts'
+import {
+  EVENTS_AT_ONCE,
+  EVENTS_OF_INSTALLATION,
+  type CountableRow,
+  type StoredCountRow,
+} from '../../ports/facts/counting.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
@@ -49,43 +55,36 @@ export async function countInstalls(
   keys: readonly EventKey[],
   { marks, isStillRight }: CountingTools,
 ): Promise<void> {
-  const events = await factsOf(facts, keys)
-  const installations = [...Map.groupBy(events, keyOfInstallation).values()]
-  for (const some of inPieces(installations)) {
-    let changes = await judgeSome(facts, some)
+  for (let from = 0; from < keys.length; from += EVENTS_AT_ONCE) {
+    const asked = await factsOf(facts, keys.slice(from, from + EVENTS_AT_ONCE))
+    let changes = await judgeSome(facts, asked)
     while (changes.length > 0 && isStillRight !== undefined && !(await isStillRight()))
-      changes = await judgeSome(facts, some)
-    if (changes.length === 0) continue
-    await facts.insert(
-      'counted_installs',
-      changes.map(({ row }) => row),
-    )
-    const hours = marks.collect()
-    for (const { row, former } of changes) {
-      hours.note('counted_installs', row)
-      if (former !== null) hours.note('counted_installs', former)
-    }
-    await facts.insert('hour_marks', hours.rows())
+      changes = await judgeSome(facts, asked)
+    await storeChanges(facts, changes, marks)
   }
 }
 
-/** Some thousand events each; those of an installation stay together. */
-function inPieces(installations: readonly (readonly CountedInstallRow[])[]): readonly (readonly CountedInstallRow[])[] {
-  const pieces: CountedInstallRow[][] = []
-  for (const events of installations) {
-    const last = pieces.at(-1)
-    if (last !== undefined && last.length + events.length <= EVENTS_AT_ONCE) last.push(...events)
-    else pieces.push([...events])
+async function storeChanges(facts: FactsWriter, changes: readonly ChangedRow[], marks: HourMarks): Promise<void> {
+  if (changes.length === 0) return
+  await facts.insert(
+    'counted_installs',
+    changes.map(({ row }) => row),
+  )
+  const hours = marks.collect()
+  for (const { row, former } of changes) {
+    hours.note('counted_installs', row)
+    if (former !== null) hours.note('counted_installs', former)
   }
-  return pieces
+  await facts.insert('hour_marks', hours.rows())
 }
 
-/** `asked`: all events that are asked for of some installations. */
 async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]): Promise<readonly ChangedRow[]> {
+  if (asked.length === 0) return []
   const installations = { ...ownersOf(asked), installation_ids: asked.map((event) => event.installation_id) }
   const stored = (await facts.run('countedEvents', installations)).map(rowOfCount)
-  const events = [...asked, ...(await adoptingEvents(facts, asked, stored))]
   const byInstallation = Map.groupBy(stored, keyOfInstallation)
+  const judgeable = await withoutSettled(facts, asked, byInstallation)
+  const events = [...judgeable, ...(await adoptingEvents(facts, asked, stored))]
   const judged = [...Map.groupBy(events, keyOfInstallation)].flatMap(([key, own]) =>
     judgedChanges(own, byInstallation.get(key) ?? []),
   )
@@ -94,13 +93,34 @@ async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]
 }
 
 async function factsOf(facts: FactsReader, keys: readonly EventKey[]): Promise<readonly CountedInstallRow[]> {
-  const rows: CountedInstallRow[] = []
-  for (let from = 0; from < keys.length; from += EVENTS_AT_ONCE) {
-    const some = keys.slice(from, from + EVENTS_AT_ONCE)
-    const asked = { ...ownersOf(some), event_ids: some.map(({ event_id: id }) => id) }
-    rows.push(...(await facts.run('countableEvents', asked)).map(rowOfFact))
+  const asked = { ...ownersOf(keys), event_ids: keys.map(({ event_id: id }) => id) }
+  return (await facts.run('countableEvents', asked)).map(rowOfFact)
+}
+
+/**
+ * Of an installation with very many events only the newest are read: they know what was before them. Older ones stay as they were judged, so
+ * only those that are not judged yet are left here.
+ */
+async function withoutSettled(
+  facts: FactsReader,
+  asked: readonly CountedInstallRow[],
+  stored: ReadonlyMap<string, readonly CountedInstallRow[]>,
+): Promise<readonly CountedInstallRow[]> {
+  const isOlder = (row: CountedInstallRow): boolean => {
+    const newest = stored.get(keyOfInstallation(row)) ?? []
+    return newest.length >= EVENTS_OF_INSTALLATION && newest.every(({ received_at: ms }) => ms > row.received_at)
   }
-  return rows
+  const older = asked.filter(isOlder)
+  if (older.length === 0) return asked
+  const times = older.map(({ received_at: ms }) => ms)
+  const settled = await facts.run('settledEvents', {
+    ...ownersOf(older),
+    event_ids: older.map((row) => row.event_id),
+    since_ms: Math.min(...times),
+    until_ms: Math.max(...times) + 1,
+  })
+  const known = new Set(settled.map((row) => recordKey(row, row.event_id)))
+  return asked.filter((row) => !isOlder(row) || !known.has(keyOfEvent(row)))
 }
 
 /** Installs that count for the visit of a later event: their rows do not say what was decided about themselves. */
@@ -117,7 +137,7 @@ async function adoptingEvents(
 }
 
 function keyOfEvent(row: CountedInstallRow): string {
-  return `${ownerKey(row)}\n${row.event_id}`
+  return recordKey(row, row.event_id)
 }
 
 function keyOfInstallation(row: CountedInstallRow): string {
@@ -169,7 +189,8 @@ function judgedRows(
 ): readonly CountedInstallRow[] {
   const events = rows.map(judgedEventOf).toSorted(byReceipt)
   const [first] = stored.map(judgedEventOf).toSorted(byReceipt)
-  const judgements = judgeInstallation(events, first === undefined ? NO_HISTORY : historyBefore(first.row))
+  const known = first === undefined ? undefined : { ...first, before: historyBefore(first.row) }
+  const judgements = judgeInstallation(events, knownHistory(events[0]?.receivedAtMs ?? 0, known))
   const kinds = events.map((event, at) => ({ ...event, ...(judgements[at] ?? NOT_JUDGED) }))
   return kinds.map((event) => ({
     ...event.row,

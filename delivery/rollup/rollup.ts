@@ -12,6 +12,7 @@ import { HOUR_MS, hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
 import { ownerKey } from '../../domain/records.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
+import { EVENTS_AT_ONCE } from '../../ports/facts/counting.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
@@ -39,8 +40,6 @@ const EVERY_MS = 30_000
 const HOURS_AT_ONCE = 100
 /** Each insert makes a part, which is synced, and merged with others later. */
 const HOURS_PER_INSERT = 10
-/** Of one hour: more than a service of this size receives. */
-const EVENTS_MAX = 1_000_000
 /** Bounds the memory of one statement, and its rows: a visit has some ten cells. */
 const FACTS_AT_ONCE = 5_000
 
@@ -170,9 +169,16 @@ async function countedCells(
 
 /** Judges the install events of the hour again: two writers may have judged without each other's. */
 async function recountInstalls({ facts, marks }: CountingFacts, period: RawPeriod & OwnerKeys): Promise<void> {
-  const { organizations, websites, since_ms, until_ms } = period
-  const events = await facts.run('eventsReceived', { organizations, websites, since_ms, until_ms, limit: EVENTS_MAX })
-  await countAgain({ facts, marks }, events)
+  const { organizations, websites, until_ms } = period
+  for (let since_ms = period.since_ms; ;) {
+    const page = { organizations, websites, since_ms, until_ms, limit: EVENTS_AT_ONCE }
+    const events = await facts.run('eventsReceived', page)
+    await countAgain({ facts, marks }, events)
+    const last = events.at(-1)
+    if (last === undefined || events.length < EVENTS_AT_ONCE) return
+    // Events of the last millisecond may be on the next page, too; more than a page of them cannot be.
+    since_ms = Math.max(last.received_at_ms, since_ms + 1)
+  }
 }
 
 async function countAgain({ facts, marks }: CountingFacts, events: readonly EventKey[]): Promise<void> {

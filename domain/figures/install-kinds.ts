@@ -33,6 +33,18 @@ export interface InstallationHistory {
 
 export const NO_HISTORY: InstallationHistory = { installedAtMs: null, isBegunByRun: false, version: '' }
 
+/** What is known of an installation before the first of its events, by the first one that was judged and stored. */
+export function knownHistory(
+  firstAtMs: number,
+  stored: { readonly receivedAtMs: number; readonly before: InstallationHistory } | undefined,
+): InstallationHistory {
+  if (stored === undefined) return NO_HISTORY
+  const { before, receivedAtMs } = stored
+  if (receivedAtMs <= firstAtMs) return before
+  // An event that comes before it may itself be what it was judged by.
+  return before.installedAtMs !== null && before.installedAtMs < firstAtMs ? before : NO_HISTORY
+}
+
 export interface InstallJudgement {
   readonly kind: InstallKind
   /** To be kept with the event, so that it is judged the same when earlier ones have expired. */

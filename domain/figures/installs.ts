@@ -74,6 +74,7 @@ export const ROW_KINDS = [
   'direct',
   'none',
   'no_campaign',
+  'not_known',
   'no_visit',
   'not_looked_up',
   'pending',
@@ -86,6 +87,7 @@ export const ROW_LABELS: Readonly<Record<Exclude<RowKind, 'value'>, string>> = {
   direct: 'Direct',
   none: 'None',
   no_campaign: 'No campaign',
+  not_known: 'Visit not known',
   no_visit: 'No visit found',
   not_looked_up: 'Not looked up',
   pending: 'Being decided',
@@ -100,8 +102,3 @@ export function emptyRow(dimension: string): RowKind {
 
 /** More values of an hour and dimension are counted as `other`. */
 export const MAX_HOUR_VALUES = 2_000
-
-/** Installs with a visit, of those that were looked up and decided; null if there is none of these. */
-export function matchRate({ matched, unmatched }: Pick<InstallCounts, 'matched' | 'unmatched'>): number | null {
-  return matched + unmatched === 0 ? null : matched / (matched + unmatched)
-}

@@ -29,12 +29,12 @@ const OUTCOMES: Readonly<Partial<Record<RowKind, string>>> = {
 
 /** The installs of a row; null if no list can hold just these. */
 export function installsOfRow(by: InstallDimension, { row, value }: FigureRow): ShownInstallFilters | null {
-  if (row === 'other') return null
+  if (row === 'other' || row === 'not_known') return null
   const outcome = OUTCOMES[row]
   return { kind: 'install', ...(outcome === undefined ? { [by]: value } : { resolution: outcome }) }
 }
 
 /** The visits of a row; null likewise. */
 export function visitsOfRow(by: InstallDimension, { row, value }: FigureRow): ShownVisitFilters | null {
-  return row === 'other' || OUTCOMES[row] !== undefined ? null : { [by]: value }
+  return row === 'other' || row === 'not_known' || OUTCOMES[row] !== undefined ? null : { [by]: value }
 }

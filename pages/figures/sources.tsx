@@ -91,7 +91,7 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
       <Waiting what="sources" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       {data !== undefined &&
-        (data.total.visits.visits === 0 && data.total.installs === 0 ? (
+        (data.total.visits?.visits === 0 && data.total.installs === 0 ? (
           <NoSources organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>

@@ -57,8 +57,9 @@ export type OriginRow = OwnedWebsite & { readonly visit_id: string } & {
 
 const ORIGINS = keysOf(ORIGIN_COLUMNS)
 
-/** Far more events than one installation of a program reports while it is kept. */
-const MAX_ROWS = 200_000
+/** Far more events than an installation reports while they are kept; of one that reports more, the newest are enough. */
+export const EVENTS_OF_INSTALLATION = 1_000
+const MAX_ROWS = 1_000_000
 /** Hours with more events than that are counted in several pieces. */
 export const EVENTS_AT_ONCE = 5_000
 
@@ -68,10 +69,18 @@ export const COUNTING_QUERIES = {
     `SELECT ${COUNTABLE.sql}, retention_days FROM ${installs(EVENTS_ASKED)} LIMIT ${MAX_KEYS}`,
   ),
 
-  /** All events of these installations that were counted before, by any website that is asked for. */
+  /** Events of these installations that were counted before, by any website that is asked for: of each the newest. */
   countedEvents: sequential<OwnerKeys & { readonly installation_ids: readonly string[] }, StoredCountRow>(
     `SELECT ${COUNTED_INSTALL.sql} FROM ${once('counted_installs')}
-    PREWHERE ${WEBSITES_ASKED} AND installation_id IN {installation_ids:Array(String)} LIMIT ${MAX_ROWS}`,
+    PREWHERE ${WEBSITES_ASKED} AND installation_id IN {installation_ids:Array(String)}
+    ORDER BY organization, website, installation_id, received_at DESC, event_id DESC
+    LIMIT ${EVENTS_OF_INSTALLATION} BY organization, website, installation_id LIMIT ${MAX_ROWS}`,
+  ),
+
+  /** Those of these events that are counted. */
+  settledEvents: sequential<EventKeys & { readonly since_ms: number; readonly until_ms: number }, EventKeyRow>(
+    `SELECT organization, website, event_id FROM ${once('counted_installs')}
+    PREWHERE ${EVENTS_ASKED} AND ${withinPeriod('received_at')} LIMIT ${MAX_KEYS}`,
   ),
 
   originsOfVisits: report<VisitKeys, OriginRow>(

@@ -127,6 +127,26 @@ describe('installs in figures', function () {
     expect(await installsBy('agent')).to.deep.equal({ codex: 1, '(none)': 1 })
   })
 
+  it('count those alone that have all of some values, and no visits then', async () => {
+    const news = visited(FROM_MS, { source: 'news', campaign: 'spring' })
+    const other = visited(FROM_MS, { source: 'news', campaign: 'autumn' })
+    await write([
+      news,
+      other,
+      install('one', { ...of(news), productVersion: '1' }),
+      install('two', { ...of(news), productVersion: '2' }),
+      install('three', { ...of(other), productVersion: '2' }),
+      install('four', { productVersion: '2' }),
+    ])
+    const filters = { source: 'news', version: '2' }
+    const { rows, total: sum } = await figuresBy({ ...source(), filters }, PERIOD, 'campaign')
+    expect(rows.map(({ value, installs, visits }) => [value, installs, visits])).to.deep.equal([
+      ['autumn', 1, null],
+      ['spring', 1, null],
+    ])
+    expect([sum.installs, sum.visits]).to.deep.equal([2, null])
+  })
+
   it('leave out what came from CI and containers, and tests', async () => {
     await write([
       install('one', { isCi: true }),
@@ -199,7 +219,7 @@ describe('installs in figures', function () {
     const visit = visited(FROM_MS, { campaign: 'slow' })
     const pending = install('one', { resolution: 'pending' })
     await write([pending, install('two', of(visit))])
-    expect(await installsBy('campaign')).to.deep.equal({ '(none)': 1, '(pending)': 1 })
+    expect(await installsBy('campaign')).to.deep.equal({ '(not_known)': 1, '(pending)': 1 })
     await write([decisionRecord(pending, of(visit))])
     await write([visit])
     await rollUp({ facts, nowMs: Date.now })
@@ -277,13 +297,31 @@ describe('installs in figures', function () {
     const visit = visited(FROM_MS, { campaign: 'private' })
     const lent = install('other', { receivedAtMs: FROM_MS + 2 * HOUR_MS })
     const run = install('other', { ...of(visit), eventType: 'first_run', receivedAtMs: FROM_MS + 4 * HOUR_MS })
-    await write([visit, lent, run, install('gone', of(visit))])
+    // What was judged by the install must not be taken for what was there before it.
+    const later = install('other', { receivedAtMs: FROM_MS + 2 * DAY_MS })
+    await write([visit, lent, run, later, install('gone', of(visit))])
     expect(await installsBy('campaign')).to.deep.equal({ private: 2 })
     const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
     const subject = { organization: 'acme', website, installationIds: ['gone'], visitIds: [visit.visit.visitId] }
     await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false }, subject)
     await rollUp({ facts, nowMs: Date.now })
     expect(await installsBy('campaign')).to.deep.equal({ '(no_visit)': 1 })
+    expect(await total()).to.include({ installs: 1, reinstalls: 1 })
+  })
+
+  it('stay what they were of a machine that reports without an end, and cost no more for it', async () => {
+    const at = (index: number) => install('busy', { receivedAtMs: FROM_MS + index * 1_000 })
+    const many = Array.from({ length: 1_050 }, (_, index) => at(index))
+    await write(many)
+    await write([at(2_000)])
+    expect(await total()).to.include({ installs: 1, reinstalls: 1_050 })
+    await rollUp({ facts, nowMs: Date.now })
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await total()).to.include({ installs: 1, reinstalls: 1_050 })
+    const dirty = await facts.run('dirtyHours', { until_ms: Date.now(), limit: 1_000 })
+    expect(dirty.filter((hour) => hour.website === website)).to.deep.equal([])
+    const keys = { organizations: ['acme'], websites: [website], installation_ids: ['busy'] }
+    expect(await facts.run('countedEvents', keys)).to.have.lengthOf(1_000)
   })
 
   it('list every value that has an install, and the rest of a flooded hour as others', async () => {

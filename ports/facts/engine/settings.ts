@@ -56,6 +56,7 @@ const QUORUM_TABLES: readonly string[] = [
   'activations',
   'installs',
   'install_decisions',
+  'counted_installs',
 ]
 
 /** Further settings of an insert into this table, on replicas: a majority holds it before it is acknowledged. */

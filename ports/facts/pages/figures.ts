@@ -1,6 +1,6 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
-import { once, pageOf, report } from '../query-parts.ts'
+import { once, pageOf, report, sequential } from '../query-parts.ts'
 import { IS_VISIT } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { websitesAsked, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
@@ -74,7 +74,7 @@ export const ROLLUP_QUERIES = {
       UNION ALL SELECT organization, website FROM hour_marks) ORDER BY organization, website LIMIT 200000`,
   ),
   hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
-  hourFunnel: report<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
+  hourFunnel: sequential<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
   hourTracked: report<RawPeriod, WebsiteCellRow>((period) => trackedCells(period, 'website')),
   hourDeliveries: report<RawPeriod, WebsiteCellRow>((period) => deliveryCells(period, 'website')),
   hoursWithFacts: report<

@@ -158,6 +158,10 @@ const OUTCOME = {
   reason: 'reason = {reason:String}',
   selection_policy: 'selection_policy = {selection_policy:String}',
   visit_id: 'visit_id = {visit_id:String}',
+  visit_since_ms: `visit_issued_at >= ${at('visit_since_ms')}`,
+  visit_until_ms: `visit_issued_at < ${at('visit_until_ms')}`,
+  least_visit_age_s: `${visitAgeS('visit_issued_at')} >= {least_visit_age_s:UInt32}`,
+  visit_age_below_s: `${visitAgeS('visit_issued_at')} < {visit_age_below_s:UInt32}`,
 } as const
 
 /** Counted as that, by the table from which figures come. */
@@ -184,8 +188,9 @@ function keptByDecision(decided: readonly string[], { resolution }: InstallPageF
 /** Filters on the event itself. If figures are asked for one kind, theirs is the decision that counts. */
 function ownFilters(params: InstallWindow & InstallPageFilters): InstallWindow & InstallPageFilters {
   if (params.kind === undefined) return params
-  const { resolution: _, reason: __, selection_policy: ___, visit_id: ____, ...own } = params
-  return own
+  const isOwn = ([name]: readonly [string, unknown]): boolean => !Object.hasOwn(OUTCOME, name)
+  const { since_ms, until_ms, ...filters } = params
+  return { since_ms, until_ms, ...Object.fromEntries(Object.entries(filters).filter(isOwn)) }
 }
 
 interface VisitKeyRow {

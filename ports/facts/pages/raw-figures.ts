@@ -172,7 +172,7 @@ const OF_FORMER = 'organization = {organization:String} AND website NOT IN {webs
 export const FORMER_USAGE = `
   SELECT toUnixTimestamp(toStartOfDay(at)) * 1000 AS at_ms, countIf(is_visit) AS visits, countIf(NOT is_visit) AS installs
   FROM (
-    SELECT issued_at AS at, true AS is_visit FROM ${once('visits')} PREWHERE ${OF_FORMER} AND ${VISIT_ISSUED}
+    SELECT issued_at AS at, true AS is_visit FROM ${once('visits')} PREWHERE ${OF_FORMER} AND ${VISIT_ISSUED} WHERE visitor_kind != 'bot'
     UNION ALL SELECT received_at, false FROM ${once('installs')} PREWHERE ${OF_FORMER} WHERE ${withinPeriod('received_at')}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 

@@ -3,7 +3,13 @@
 import { expect } from 'chai'
 
 import { DAY_MS } from '../../../domain/durations.ts'
-import { byReceipt, judgeInstallation, type JudgedEvent } from '../../../domain/figures/install-kinds.ts'
+import {
+  byReceipt,
+  judgeInstallation,
+  knownHistory,
+  NO_HISTORY,
+  type JudgedEvent,
+} from '../../../domain/figures/install-kinds.ts'
 import type { EventType } from '../../../domain/model.ts'
 
 const START_MS = Date.UTC(2026, 10, 2)
@@ -68,6 +74,16 @@ describe('kinds of installs', () => {
     for (const [at, { before }] of whole.entries()) {
       expect(judgeInstallation(events.slice(at), before), `from ${at}`).to.deep.equal(whole.slice(at))
     }
+  })
+
+  it('know what was before the first event by a later one that was judged, unless that was judged by the first', () => {
+    const before = { installedAtMs: 10, isBegunByRun: false, version: '1' }
+    expect(knownHistory(20, undefined)).to.equal(NO_HISTORY)
+    expect(knownHistory(20, { receivedAtMs: 20, before })).to.equal(before)
+    expect(knownHistory(20, { receivedAtMs: 30, before })).to.equal(before)
+    expect(knownHistory(10, { receivedAtMs: 30, before })).to.equal(NO_HISTORY)
+    expect(knownHistory(5, { receivedAtMs: 30, before })).to.equal(NO_HISTORY)
+    expect(knownHistory(5, { receivedAtMs: 30, before: NO_HISTORY })).to.equal(NO_HISTORY)
   })
 
   it('are put in order by receive time, then event ID', () => {
