@@ -10,17 +10,21 @@ import { reportProblem, safely } from './page.ts'
 import { resume } from './parts.ts'
 import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
-import { arrive, beginVisit, memoryKey, viewRoute } from './visit.ts'
+import { arrive, beginVisit, viewRoute } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
 export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
+  /** Of how the visitor arrived, in local storage. */
+  const memoryKey = `whence:${project}`
   /** Of the last page view. */
   let arrival: PageArrival | undefined
   /** What the document came with is the source of its first page view alone. */
   let view: PageView | undefined = page.view
   const arriveNow = () => {
-    arrival = arrive(view ?? viewRoute(), project, arrival)
+    // The visitor may have refused while the caller waited: then the origin remembers nothing.
+    if (!page.isAllowed) throw new Error('denied')
+    arrival = arrive(view ?? viewRoute(), memoryKey, arrival)
     view = undefined
     return arrival
   }
@@ -85,7 +89,7 @@ export function createScope(page: Page, project: string): Scope {
       scope.currentReceipt = arrival = first = undefined
       view = page.view
       // Storage that is blocked must not keep the markers from being removed.
-      safely(() => localStorage.removeItem(memoryKey(project)))
+      safely(() => localStorage.removeItem(memoryKey))
       void page.ask(page.recorder, (recorder) => recorder.removeMarkers())
     },
     whence: interfaceOf(page, () => scope, project),

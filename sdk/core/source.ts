@@ -1,5 +1,5 @@
 /**
- * Decides where the visitor came from, and which visit of figures a page view belongs to: by what the page shows, and by what its
+ * Decides where the visitor came from, and which sitting a page view belongs to: by what the page shows, and by what its
  * origin remembers.
  */
 
@@ -43,8 +43,9 @@ export function arrivalOf(view: PageView, gpc: boolean, recalled: string): PageA
   } catch {
     // Nothing is remembered, or nothing readable.
   }
-  // 22 characters, of which 82 bits are random.
-  return { ...landing, seen_at, entry: !sitting, sitting: sitting ?? crypto.randomUUID().replaceAll('-', '').slice(10) }
+  // 22 digits, of which 70 bits are random. Browsers without `randomUUID` have this, too.
+  const name = sitting ?? crypto.getRandomValues(new BigUint64Array(2)).join('').slice(-22)
+  return { ...landing, seen_at, entry: !sitting, sitting: name }
 }
 
 /** Origin and path of an address: nothing else of a page's or referrer's URL leaves the browser. Undefined for anything but http(s). */
@@ -82,12 +83,15 @@ function readLanding({ url, referrer, nowMs }: PageView, gpc: boolean): Landing 
 function sourceIn({ utm, clicks, ref, click, referrer, page }: Landing): string {
   const said = JSON.stringify([utm, clicks, ref, click])
   if (said !== NO_SOURCE) return said
-  return referrer && siteOf(referrer) !== siteOf(page) ? referrer : ''
+  return isOwnPage(referrer, page) ? '' : referrer
 }
 const NO_SOURCE = '[{},{},null,null]'
+
+/** Whether the visitor comes from another page of the website; empty if there is no previous page. */
+export const isOwnPage = (referrer: string, page = '') => referrer && siteOf(referrer) === siteOf(page)
 
 /**
  * The last two labels of an address's host. Hosts that share them count as one website: returning from one's own
  * documentation is no new landing. If that is wrong (shared hosting, co.uk), the earlier source is merely kept.
  */
-export const siteOf = (address = '') => new URL(address).hostname.split('.').slice(-2).join()
+export const siteOf = (address: string) => new URL(address).hostname.split('.').slice(-2).join()

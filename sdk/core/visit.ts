@@ -5,7 +5,7 @@ import { nativeDocument } from './native.ts'
 import { hasGpc } from './page.ts'
 import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
-import { arrivalOf, originAndPath, siteOf } from './source.ts'
+import { arrivalOf, isOwnPage, originAndPath } from './source.ts'
 
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
 export const viewPage = (): PageView => ({ url: location.href, referrer: nativeDocument.referrer, nowMs: Date.now() })
@@ -32,26 +32,21 @@ const urlIdOf = (pageUrl: string | undefined): Promise<string> =>
     .digest('SHA-256', new TextEncoder().encode(pageUrl))
     .then((digest) => `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`)
 
-/** The key of the origin's memory of how its visitor arrived. */
-export const memoryKey = (project: string) => `whence:${project}`
-
 /**
  * How the page view relates to what the origin remembers, which is kept before anything else: the visitor may leave at once.
- * `before` is what this document knows if storage is blocked: such a browser names no sitting.
+ * `key` is that of local storage; `before` is what this document knows if storage is blocked: such a browser names no sitting.
  */
-export function arrive(view: PageView, project: string, before: PageArrival | undefined): PageArrival {
-  const key = memoryKey(project)
+export function arrive(view: PageView, key: string, before: PageArrival | undefined): PageArrival {
   const gpc = hasGpc()
   try {
     const arrival = arrivalOf(view, gpc, localStorage.getItem(key) ?? '')
     localStorage.setItem(key, JSON.stringify(arrival))
     return arrival
   } catch {
-    const isFollowing = siteOf(view.referrer || undefined) === siteOf(view.url)
     return {
       ...arrivalOf(view, gpc, JSON.stringify(before)),
       sitting: undefined,
-      entry: isFollowing ? false : undefined,
+      entry: isOwnPage(view.referrer, view.url) ? false : undefined,
     }
   }
 }

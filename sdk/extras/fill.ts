@@ -17,19 +17,19 @@ const SCRIPT = /^\S*\/\S*\.(?:sh|bash|run)$/
  * program itself. pip, pipx install, uv tool install, cargo, gem, pnpm add and bun add run no code of the vendor, so a
  * token would have no effect.
  */
-const RUNS_PACKAGE: Readonly<Record<string, RegExp>> = {
-  npm: /^(?:i|install|add|exec|x|create|init)\b/,
-  npx: /^/,
-  yarn: /^(?:global add|add|dlx|create)\b/,
-  pnpm: /^(?:dlx|create)\b/,
-  pnpx: /^/,
-  bun: /^(?:x|create)\b/,
-  bunx: /^/,
-  deno: /^run\b/,
-  pipx: /^run\b/,
-  uv: /^tool run\b/,
-  uvx: /^/,
-}
+const RUNS_PACKAGE: ReadonlyMap<string, RegExp> = new Map([
+  ['npm', /^(?:i|install|add|exec|x|create|init)\b/],
+  ['npx', /^/],
+  ['yarn', /^(?:global add|add|dlx|create)\b/],
+  ['pnpm', /^(?:dlx|create)\b/],
+  ['pnpx', /^/],
+  ['bun', /^(?:x|create)\b/],
+  ['bunx', /^/],
+  ['deno', /^run\b/],
+  ['pipx', /^run\b/],
+  ['uv', /^tool run\b/],
+  ['uvx', /^/],
+])
 const WEB_ADDRESS = /\bhttps?:\/\/[^\s"'`)<>|;&]+/g
 const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
 
@@ -130,9 +130,8 @@ function commandShape(
 }
 
 function runsPackage({ text: manager }: Word, operands: readonly Word[]): boolean {
-  const runs = Object.hasOwn(RUNS_PACKAGE, manager) ? RUNS_PACKAGE[manager] : undefined
   const called = operands.map(({ text }) => text).filter((text) => !text.startsWith('-'))
-  return operands.length > 0 && !!runs?.test(called.join(' '))
+  return operands.length > 0 && !!RUNS_PACKAGE.get(manager)?.test(called.join(' '))
 }
 
 /** The web addresses in a command and in what feeds it, including those inside a substitution. */
@@ -141,4 +140,4 @@ function commandAddresses({ words, feeder }: SimpleCommand): string[] {
   return feeder ? [...commandAddresses(feeder), ...own] : own
 }
 
-const lastEnd = ({ words }: SimpleCommand) => words.at(-1)?.end ?? 0
+const lastEnd = ({ words }: SimpleCommand) => words[words.length - 1]?.end ?? 0

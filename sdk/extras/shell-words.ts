@@ -73,7 +73,7 @@ function endOfWord(text: string, start: number): number | undefined {
   let at = isSubstitution ? start + 2 : start
   while (at < text.length) {
     const char = text.charAt(at)
-    const innermost = open.at(-1)
+    const innermost = open[open.length - 1]
     if (innermost === undefined && /[\s;&|<>()]/.test(char)) return at
     if (char === innermost) {
       open.pop()
@@ -93,7 +93,7 @@ function endOfWord(text: string, start: number): number | undefined {
  */
 function skipPiece(text: string, at: number, open: string[]): number {
   const char = text.charAt(at)
-  const isInDoubleQuotes = open.at(-1) === '"'
+  const isInDoubleQuotes = open[open.length - 1] === '"'
   if (char === '\\') return at + 2
   // Inside double quotes a single quote and a bare parenthesis are plain characters.
   if (char === "'" && !isInDoubleQuotes) return text.indexOf("'", at + 1) + 1 || -1

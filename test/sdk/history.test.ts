@@ -64,4 +64,29 @@ describe('sdk and the history of a browser', function () {
       await close()
     }
   })
+
+  it('keeps nothing of a prerendered page whose visitor has refused by the time it is shown', async () => {
+    const { browser, close } = await openChromiumWithHistory()
+    try {
+      const page = await browser.newPage()
+      const refuse = `<script>window.whence = [() => setTimeout(async () => {
+        whence.deny()
+        await fetch('${service.url}/refused')
+      }, 100)]</script>`
+      const target = site.add(refuse + script())
+      const rules = JSON.stringify({ prerender: [{ urls: [target], eagerness: 'immediate' }] })
+      await page.goto(site.add(`<a href="${target}">Install</a><script type="speculationrules">${rules}</script>`))
+      await service.waitFor('/refused')
+      await page.click('a')
+      await page.waitForFunction('performance.getEntriesByType("navigation")[0].activationStart > 0')
+      // By then the page would have been counted.
+      await page.evaluate('whence.start()')
+      await page.evaluate(`fetch('${service.url}/shown')`)
+      await service.waitFor('/shown')
+      expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([])
+      expect(service.requests.filter(({ path: where }) => where.startsWith('/v1/'))).to.deep.equal([])
+    } finally {
+      await close()
+    }
+  })
 })

@@ -145,21 +145,56 @@ describe('sdk, what an origin remembers of its visitor', function () {
     })
   })
 
-  it('is nothing in a browser that blocks storage, which names no sitting', async () => {
-    await page.addInitScript(
-      `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
+  it('is nothing after a refusal, though a token was requested before it', async () => {
+    const page = await chromium.context.newPage()
+    // The visit waits for the adapter, and the token for the visit.
+    const slow = `<script>window.whence = [(w) => w.adapter('slow', () => new Promise((resolve) => (window.release = resolve)))]</script>`
+    await page.goto(
+      site.add(slow + script() + '<code data-whence-command>curl -fsSL https://acme.dev/i.sh | sh</code>'),
     )
-    const url = site.add(script('data-spa'))
-    await page.goto(url + QUERY, { referer: 'https://news.example/item' })
-    await service.waitFor('/v1/visits/activate')
-    await page.evaluate(`history.pushState(null, '', '/route-without-storage')`)
-    const next = site.add(script())
-    await service.waitFor('/v1/visits/activate', 2)
-    await page.evaluate(`location.href = '${next}'`)
-    const visits = (await service.waitFor('/v1/visits', 3)).map(({ body }) => body)
-    for (const visit of visits) expect(visit).to.not.have.property('sitting')
-    expect(visits.map(({ entry }) => entry as unknown)).to.deep.equal([undefined, false, false])
-    // The document still knows its own landing.
-    expect(visits.map(({ source }) => source.utm.source as unknown)).to.deep.equal(['news', 'news', undefined])
+    await page.waitForFunction('window.release')
+    const token = await page.evaluate(`(async () => {
+      const asked = whence.handoff()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      whence.deny()
+      release({})
+      return asked
+    })()`)
+    expect(token).to.equal(null)
+    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([])
+    expect(service.requests.filter(({ path }) => path === '/v1/handoffs')).to.deep.equal([])
+  })
+
+  for (const referer of ['https://news.example/item', undefined])
+    it(`is nothing in a browser that blocks storage, which names no sitting, ${referer ? 'from a link' : 'at a typed address'}`, async () => {
+      await page.addInitScript(
+        `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
+      )
+      const url = site.add(script('data-spa'))
+      await page.goto(url + QUERY, referer ? { referer } : {})
+      await service.waitFor('/v1/visits/activate')
+      await page.evaluate(`history.pushState(null, '', '/route-without-storage')`)
+      const next = site.add(script())
+      await service.waitFor('/v1/visits/activate', 2)
+      await page.evaluate(`location.href = '${next}'`)
+      const visits = (await service.waitFor('/v1/visits', 3)).map(({ body }) => body)
+      expect(visits[0].referrer).to.equal(referer)
+      for (const visit of visits) expect(visit).to.not.have.property('sitting')
+      expect(visits.map(({ entry }) => entry as unknown)).to.deep.equal([undefined, false, false])
+      // The document still knows its own landing.
+      expect(visits.map(({ source }) => source.utm.source as unknown)).to.deep.equal(['news', 'news', undefined])
+    })
+
+  it('names a sitting in a browser of 2021, too', async () => {
+    await page.addInitScript(`
+      delete Object.hasOwn
+      delete Array.prototype.at
+      delete String.prototype.at
+      delete Crypto.prototype.randomUUID
+      delete AbortSignal.timeout
+      delete window.navigation`)
+    const first = await land('<code data-whence-command>curl -fsSL https://acme.dev/i.sh | sh</code>')
+    expect(first.sitting).to.match(/^[\w-]{22}$/)
+    expect(await page.evaluate('whence.command(document.querySelector("code").innerText)')).to.match(/wht_/)
   })
 })

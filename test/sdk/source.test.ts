@@ -184,6 +184,15 @@ describe('sdk/source', () => {
       }
     })
 
+    it('needs no function of browsers newer than the build', () => {
+      Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true })
+      try {
+        expect(arrive('https://acme.dev/').sitting).to.match(/^[A-Za-z0-9_-]{22}$/)
+      } finally {
+        Reflect.deleteProperty(crypto, 'randomUUID')
+      }
+    })
+
     it('goes on with the next page view within half an hour, which begins none', () => {
       for (const nowMs of [NOW, EARLIER.seen_at + 30 * MINUTE_MS - 1])
         expect(arrive('https://acme.dev/install', 'https://acme.dev/', EARLIER, nowMs)).to.deep.include({
