@@ -48,9 +48,9 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   click: 'Name of the parameter that an advertising network added to that address, such as `gclid`; never its value.',
   carried: 'Whether the landing was on an earlier page view, which the page remembered.',
   sitting:
-    'Random text that the page views of one sitting have in common: figures count them as one visit. Without it each page view is one.',
+    'Random text that names the page views of one sitting. Figures count each page view as a visit, not each sitting.',
   entry:
-    'Whether this page view begins a visit. `false` without `sitting`: it belongs to a visit that is counted elsewhere.',
+    'Whether this page view begins its sitting. With `false` and no `sitting`, figures do not count it as a visit.',
   client: 'Coarse facts about the browser. Other members are ignored.',
   brands: 'Client hint: brands of the browser.',
   fullVersionList: 'Client hint: brands with their full versions.',

@@ -62,7 +62,9 @@ const VISIT = Type.Object(
     referrer: TEXT,
     landed_at_ms: maybe(NUMBER),
     is_carried: Type.Boolean({ description: 'The landing was on an earlier page view.' }),
-    sitting: Type.String({ description: 'Names the page views of one visit in figures; empty if there is none.' }),
+    sitting: Type.String({
+      description: 'Names the page views of one sitting; empty if there is none. Figures count each page view.',
+    }),
     is_entry: Type.Union([Type.Boolean(), Type.Null()], {
       description: 'Whether this page view began its sitting; null if the page did not say.',
     }),

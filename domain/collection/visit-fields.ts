@@ -48,7 +48,7 @@ interface PageFields {
   readonly click: string
   /** The landing was on an earlier page view, which the page remembered or was told of. */
   readonly isCarried: boolean
-  /** Names the page views of one visit in figures; empty if the page has no memory: its page view is a visit of its own. */
+  /** Names the page views of one sitting; empty if the page has no memory. Figures do not group page views by it. */
   readonly sitting: string
   /** Whether this page view began its sitting; null if the page did not say. */
   readonly isEntry: boolean | null

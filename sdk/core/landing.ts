@@ -27,7 +27,7 @@ export interface Landing {
  * another day.
  */
 export interface OriginMemory extends Landing {
-  /** What the page views of one visit of figures have in common. */
+  /** Names the page views of one sitting. */
   readonly sitting: string | undefined
   /** Unix ms of the last page view. */
   readonly seen_at: number
