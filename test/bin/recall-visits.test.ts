@@ -28,6 +28,8 @@ describe('recalling visits at the start', () => {
       visitId: visitIdOf(nowMs, number),
       issuedAtMs: nowMs,
       previousVisitId: number === 1_499 ? replaced.visitId : null,
+      traffic: {},
+      visitor: {},
     }))
     const entries = visits.map((visit) => ({
       key: visit.visitId,

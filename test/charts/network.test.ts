@@ -26,7 +26,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'facts-writer': ['clickhouse', 'kafka'],
   dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
-  dispatch: ['clickhouse', 'kafka', 'kubernetes'],
+  dispatch: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   rollup: ['clickhouse'],
   streams: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   migrate: ['clickhouse', 'kafka'],

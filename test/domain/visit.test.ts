@@ -134,8 +134,8 @@ describe('a visit', () => {
 
     it('carry the flags it was admitted with', () => {
       const { claims, visit } = admit({}, { gpc: true, isHandoffOnly: true, isUnrecorded: true, isTest: false })
-      expect(claims).to.deep.include({ gpc: true, isHandoffOnly: true, isUnrecorded: true, isTest: false })
-      expect(visit).to.deep.include({ gpc: true, isHandoffOnly: true })
+      expect(claims).to.deep.include({ gpc: true, isHandoffOnly: true, isUnrecorded: true })
+      expect(visit).to.deep.include({ gpc: true, isHandoffOnly: true, isTest: false })
     })
 
     it('fit the marker file of 1,021 bytes, whatever IDs and origins of common length', () => {

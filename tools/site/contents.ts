@@ -23,7 +23,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Dashboard', pages: ['dashboard.md', 'deliveries.md', 'streams.md', 'webhooks.md'] },
   {
     title: 'Run it',
-    pages: ['operations.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
+    pages: ['operations.md', 'data.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
   },
   {
     title: 'Reference',
