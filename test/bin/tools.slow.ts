@@ -116,11 +116,16 @@ describe('the tools', function () {
     expect(row?.['visits']).to.be.greaterThan(0)
     const { stdout } = good(await tool('report', '--website', 'acme-dev'))
     expect(stdout)
-      .to.match(/^VISITS +ACTIVATED +COPIED +STARTED +COMPLETED +FIRST RUN +SOURCE\n/)
+      .to.match(
+        /^VISITS +COPIED +INSTALLS +MATCHED +UNMATCHED +PENDING +COUNTED +KNOWN SOURCE +COMPLETED +RAN +UPGRADES +REINSTALLS +SOURCE\n/,
+      )
       .and.to.include('newsletter')
     const csv = good(await tool('report', '--by', 'path', '--csv')).stdout.split('\n')
-    expect(csv[0]).to.equal('path,started,completed,first_run,matched,unmatched,counted')
-    expect(csv[1]).to.match(/^cli,\d+,/)
+    expect(csv[0]).to.equal(
+      'path,row,visits,copied,installs,matched,unmatched,pending,counted,known_source,completed,ran,upgrades,reinstalls',
+    )
+    expect(csv[1]).to.match(/^cli,value,,,[1-9]\d*,/)
+    expect(csv.at(-2)).to.match(/^,total,\d+,/)
     expect(await tool('report', '--by', 'password')).to.deep.include({ status: 2, stdout: '' })
     expect(good(await tool('report', '--website', 'no-such-website')).stdout).to.equal('')
     expect(good(await tool('rebuild-rollups', '--since', '2d')).stdout).to.match(/^Marked [1-9]\d* hours/)

@@ -236,7 +236,7 @@ describe('the chart on a real API server', function () {
       const explained = await plugin('explain', 'website/acme-dev', '-n', ns)
       expect(explained).to.match(/^Website whence\/acme-dev: in force$/m)
       expect(explained).to.match(/refers to organization acme: there/)
-      expect(explained).to.match(/compiled: website acme-dev of organisation whence\/acme \(Enterprise\)[^]*destination acme-ga4: ga4, Live/)
+      expect(explained).to.match(/compiled: website acme-dev of organisation whence\/acme \(Standard\)[^]*destination acme-ga4: ga4, Live/)
       const orphan = { apiVersion: 'whence.dev/v1alpha1', kind: 'Website', metadata: { name: 'orphan', namespace: ns } }
       const spec = { organizationRef: { name: 'nobody' }, primaryOrigin: 'https://orphan.dev' }
       await kube.apply([{ ...orphan, spec }])
