@@ -2,28 +2,32 @@
 
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
-import { LIMITS } from '../../domain/limits.ts'
 import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { Install } from '../../domain/model.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import {
   encodeRecord,
   recordKey,
   TIER_NAMES,
   TIERS,
+  type DeliveryRecord,
   type InstallRecord,
+  type Job,
   type ParkedInstall,
   type TierName,
   type Topic,
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { Passages, whoIsDue } from './awaited-facts.ts'
-import { decidePending, eventKey, isPending, OwnDecisions, type Arrival } from './decide-pending.ts'
-import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
+import { decidePending, eventKey, isGivenUp, isPending, OwnDecisions, type Arrival } from './decide-pending.ts'
+import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched, type DispatchInput } from './plan.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readVisits, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival, type RecordEnd } from './first-records.ts'
-import { installsAlone, readStandings, withoutInstall, type DeliveryClaims } from './standings.ts'
+import { hasInstallsAlone, InstallClaims, type DeliveryClaims } from './install-claims.ts'
+import { JobTopics } from './job-topics.ts'
+import { readStandings, type InstallationStanding } from './standings.ts'
 import type { Telemetry } from '../../runtime/metrics.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
@@ -91,12 +95,26 @@ const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tie
 /** `superseded` is absent until the install is known to be the first record of its event. */
 type Candidate = Arrival & Partial<OwnArrival>
 
+/** An install that has all that its deliveries depend on. */
+interface Planned {
+  readonly arrival: OwnArrival
+  readonly planning: DispatchInput
+  readonly standing: InstallationStanding
+}
+
+/** An install whose deliveries can be written. */
+interface Ready extends Pick<Planned, 'arrival' | 'planning'> {
+  readonly dispatched: Dispatched
+}
+
 /** Holds this process's memory: recent events, and whether retrying a look-up is worthwhile. */
 class Dispatcher {
   readonly #deps: DispatchDeps
   readonly #firsts: FirstRecords
   readonly #passages: Passages
   readonly #decisions = new OwnDecisions()
+  readonly #installs: InstallClaims
+  readonly #jobTopics: JobTopics
   readonly #waits: CatalogWaits
   readonly #read: ReadEntry
   readonly #onUnreadableVisit: (visit: VisitRef) => void
@@ -106,6 +124,8 @@ class Dispatcher {
     this.#deps = deps
     this.#firsts = new FirstRecords(deps.facts)
     this.#passages = new Passages(deps.eventLog)
+    this.#installs = new InstallClaims(deps.facts, deps.claims)
+    this.#jobTopics = new JobTopics((topic, entries) => this.#append(topic, entries), deps.telemetry.logger)
     this.#waits = createCatalogWaits(deps, GROUP)
     this.#read = createRecordReader(deps.telemetry, GROUP)
     const count = unreadableRowCounter(deps.telemetry.registry)
@@ -194,19 +214,17 @@ class Dispatcher {
   /** Writes the deliveries of all installs that can be decided now; returns the others. */
   async #finish(arrivals: readonly OwnArrival[], visits: ReadonlyMap<string, Visit>): Promise<OwnArrival[]> {
     const waiting: OwnArrival[] = []
-    const ready: { arrival: OwnArrival; dispatched: Dispatched }[] = []
+    const plans: Planned[] = []
     const nowMs = this.#deps.nowMs()
-    const { facts, claims } = this.#deps
     const catalog = this.#deps.catalog.current()
     const standings = await readStandings(
-      facts,
+      this.#deps.facts,
       arrivals.map(({ record }) => record.install).filter(hasPendingDelivery),
     )
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
       const visit = needed === null ? null : (visits.get(recordKey(needed, needed.visitId)) ?? null)
-      const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs
-      if (needed !== null && visit === null && !isGivenUp) {
+      if (needed !== null && visit === null && !isGivenUp(arrival, nowMs)) {
         waiting.push(arrival)
         continue
       }
@@ -214,50 +232,68 @@ class Dispatcher {
       const isBehind = this.#waits.isBehind(record.install.catalogNumber)
       const standing = standings.get(eventKey(arrival)) ?? NO_STANDING
       const { kind } = standing
-      const planning = { record, visit, catalog, isBehind, nowMs, superseded, kind, withoutInstall: NOWHERE }
+      const nowhere = { withoutInstall: NOWHERE, withoutTopic: NOWHERE }
+      const planning = { record, visit, catalog, isBehind, nowMs, superseded, kind, ...nowhere }
       if (awaitsCatalog(planning)) {
         this.#waits.waitFor(record.install.catalogNumber)
         waiting.push(arrival)
         continue
       }
-      const refused = await withoutInstall(record.install, { standing, catalog }, { facts, claims })
-      const dispatched = deliveriesOf({ ...planning, withoutInstall: refused })
-      ready.push({ arrival, dispatched: traceDispatch(arrival, dispatched, nowMs) })
+      plans.push({ arrival, planning, standing })
     }
-    await this.#write(ready.map((each) => each.dispatched))
-    for (const { arrival, dispatched } of ready)
-      this.#remember(arrival, { isParked: false, skipped: skippedIn(dispatched) })
-    return waiting
+    const planned = await Promise.all(plans.map((each) => this.#planInstall(each)))
+    await this.#write(planned.filter((each) => each !== null))
+    return [...waiting, ...plans.flatMap(({ arrival }, place) => (planned[place] === null ? [arrival] : []))]
+  }
+
+  /**
+   * Claims the installation last, for what is really going to be told. Null if another event has it that the facts do not show yet: it may
+   * still give it back.
+   */
+  async #planInstall({ arrival, planning, standing }: Planned): Promise<Ready | null> {
+    const { catalog, nowMs } = planning
+    const before = await this.#installs.refusedBefore(arrival, { standing, catalog })
+    const wanted = deliveriesOf({ ...planning, withoutInstall: before })
+    const refused = await this.#installs.claim(arrival, wanted.jobs, catalog)
+    if (refused.size === 0) return { arrival, planning: { ...planning, withoutInstall: before }, dispatched: wanted }
+    const decided = { ...planning, withoutInstall: new Set([...before, ...refused]) }
+    const dispatched = deliveriesOf(decided)
+    const isLost = dispatched.jobs.length < wanted.jobs.length
+    return isLost && !isGivenUp(arrival, nowMs) ? null : { arrival, planning: decided, dispatched }
   }
 
   /**
    * Jobs before records: an event whose records have reached ClickHouse counts as dispatched, so its jobs must be on
-   * the log by then. A crash in between repeats jobs with the same IDs.
+   * the log by then. A crash in between repeats jobs with the same IDs. Deliveries whose topic cannot be made wait alone.
    */
-  async #write(dispatched: readonly Dispatched[]): Promise<void> {
-    const jobs = Map.groupBy(
-      dispatched.flatMap((each) => each.jobs),
-      (job) => job.provider,
-    )
-    const appends = [...jobs].map(([provider, ofProvider]) =>
-      this.#append(
-        `deliver.${provider}`,
-        ofProvider.map((job) => ({ key: recordKey(job, job.jobId), value: encodeRecord(job) })),
-      ),
-    )
-    await Promise.all(appends)
-    const records = dispatched.flatMap((each) => each.records)
+  async #write(ready: readonly Ready[]): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const traced = ready.map((each) => ({ ...each, dispatched: traceDispatch(each.arrival, each.dispatched, nowMs) }))
+    const withoutTopic = await this.#jobTopics.append(traced.flatMap(({ dispatched }) => dispatched.jobs))
+    const ends = traced.map((each) => endOf(each, withoutTopic))
+    const records = ends.flatMap((each) => each.records)
     await this.#append(
       'deliveries',
       records.map((record) => ({ key: recordKey(record, record.jobId), value: encodeRecord(record) })),
     )
+    await Promise.all(ends.map((each) => this.#end(each)))
+  }
+
+  async #end({ arrival, records, late }: Written): Promise<void> {
+    const skipped = skippedIn(records)
+    if (late.size > 0) {
+      await this.#installs.release(arrival, [...late])
+      await this.#park(onlyTo(arrival, late), skipped)
+    } else this.#remember(arrival, { isParked: false, skipped })
+    this.#installs.forget(arrival)
   }
 
   async #append(topic: Topic, entries: readonly Entry[]): Promise<void> {
     if (entries.length > 0) await this.#deps.eventLog.append(topic, entries, { deadlineMs: APPEND_DEADLINE_MS })
   }
 
-  async #park(arrival: Candidate): Promise<void> {
+  /** `alsoSkipped` are destinations that it was skipped for and does not wait for. */
+  async #park(arrival: Candidate, alsoSkipped: ReadonlySet<string> = NOWHERE): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const heldMs = isPending(arrival) ? PENDING_HOLD_MS : holdMs(nowMs - arrival.firstSeenAtMs)
     const waitMs = Math.round(heldMs * (1 + JITTER * this.#deps.random()))
@@ -265,7 +301,7 @@ class Dispatcher {
     const parked: ParkedInstall = { v: kept.record.v, ...kept, dueAtMs: nowMs + waitMs }
     await this.#append(`dispatch.${tierFor(waitMs)}`, [{ key: eventKey(arrival), value: encodeRecord(parked) }])
     const skipped = superseded === undefined ? this.#firsts.skippedBefore(arrival) : superseded?.skipped
-    this.#remember(arrival, { isParked: true, skipped: skipped ?? new Set() })
+    this.#remember(arrival, { isParked: true, skipped: new Set([...(skipped ?? []), ...alsoSkipped]) })
   }
 
   /** What was decided about it is on the log by now, with its deliveries or in a tier. */
@@ -275,7 +311,7 @@ class Dispatcher {
   }
 
   #needsInstallation({ record: { install } }: Arrival): boolean {
-    return install.resolution === 'matched' && installsAlone(install, this.#deps.catalog.current()).length > 0
+    return install.resolution === 'matched' && hasInstallsAlone(install, this.#deps.catalog.current())
   }
 
   #looks(): readonly number[] {
@@ -283,7 +319,7 @@ class Dispatcher {
   }
 }
 
-const NOWHERE: ReadonlySet<string> = new Set()
+const NOWHERE: ReadonlySet<never> = new Set<never>()
 const NO_STANDING = { kind: 'none', isToldAsInstall: false, otherEventIds: [] } as const
 
 function hasPendingDelivery({ deliveries }: Install): boolean {
@@ -323,6 +359,27 @@ function traceDispatch({ record, firstSeenAtMs }: Arrival, dispatched: Dispatche
   return { ...dispatched, jobs: dispatched.jobs.map((job) => ({ ...job, traceparent })) }
 }
 
-function skippedIn({ records }: Dispatched): ReadonlySet<string> {
+function skippedIn(records: readonly DeliveryRecord[]): ReadonlySet<string> {
   return new Set(records.flatMap(({ status, destination }) => (status === 'skipped' ? [destination] : [])))
+}
+
+interface Written {
+  readonly arrival: OwnArrival
+  readonly records: readonly DeliveryRecord[]
+  /** Destinations that wait for their topic. */
+  readonly late: ReadonlySet<string>
+}
+
+function endOf({ arrival, planning, dispatched }: Ready, withoutTopic: ReadonlySet<ProviderId>): Written {
+  const isLate = ({ provider }: Job): boolean => withoutTopic.has(provider)
+  if (!dispatched.jobs.some(isLate)) return { arrival, records: dispatched.records, late: NOWHERE }
+  const { records, jobs } = deliveriesOf({ ...planning, withoutTopic })
+  const late = new Set(jobs.filter(isLate).map(({ destination }) => destination))
+  return { arrival, records: records.filter(({ destination }) => !late.has(destination)), late }
+}
+
+function onlyTo(arrival: OwnArrival, destinations: ReadonlySet<string>): OwnArrival {
+  const { record } = arrival
+  const deliveries = record.install.deliveries.filter(({ destination }) => destinations.has(destination))
+  return { ...arrival, record: { ...record, install: { ...record.install, deliveries } } }
 }

@@ -2,8 +2,8 @@
  * Decides, with the visit at hand, what becomes of each planned delivery of an install: a job, or the reason why not.
  */
 
-import { findDestination, type Catalog } from '../../domain/catalog.ts'
-import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { findDestination, getsInstallsAlone, type Catalog } from '../../domain/catalog.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import { jobFor, jobIdOf, visitSkip } from '../../domain/delivery/deliveries.ts'
 import { DELIVERY_REASONS, type DeliveryReason } from '../../domain/reasons.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
@@ -17,7 +17,7 @@ export interface Dispatched {
   readonly jobs: readonly Job[]
 }
 
-interface DispatchInput {
+export interface DispatchInput {
   readonly record: InstallRecord
   /** Null if none is needed, or if it never arrived. */
   readonly visit: Visit | null
@@ -27,8 +27,10 @@ interface DispatchInput {
   readonly nowMs: number
   /** What the install is among the events of its installation. */
   readonly kind: string
-  /** Destinations that get installs alone, and not this event. */
+  /** Destinations that are not told of this event as the install. */
   readonly withoutInstall: ReadonlySet<string>
+  /** Providers whose topic cannot be made: what waited for it until its deadline has expired. */
+  readonly withoutTopic: ReadonlySet<ProviderId>
   /** Deliveries that a later record of the same event caused, if it was dispatched before this one. */
   readonly superseded: Superseded | null
 }
@@ -55,7 +57,7 @@ export function awaitsCatalog(input: DispatchInput): boolean {
   })
 }
 
-/** Independent of the time, except that an expired wait for the visit or a newer catalog records when it ended. */
+/** Independent of the time, except that an expired wait for the visit, a newer catalog or a topic records when it ended. */
 export function deliveriesOf(input: DispatchInput): Dispatched {
   const { install } = input.record
   const decided = install.deliveries.map((plan) => {
@@ -73,7 +75,7 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
         install,
         visit: input.visit,
         plan,
-        kind: input.kind,
+        kind: kindAt(input, plan),
         catalogNumber,
         retentionDays,
         logRetentionDays,
@@ -92,14 +94,22 @@ export function visitNeededBy(install: Install): VisitRef | null {
     : null
 }
 
-/** Of what has waited for a newer catalog in vain nobody knows that it was removed: its time is over. */
+/** What waits for its topic does so until its deadline. Of what has waited for a newer catalog in vain nobody knows that it was removed: its time is over. */
 function endNow(input: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
   const reason = skipNow(input, plan)
+  if (reason === '' && input.withoutTopic.has(plan.provider)) {
+    return input.nowMs >= plannedDeadlineMs(plan, input.record.install.receivedAtMs) ? 'deadline_passed' : ''
+  }
   return input.isBehind && BY_CATALOG.has(reason) ? 'deadline_passed' : reason
 }
 
 function plannedDeadlineMs({ provider }: DeliveryPlan, receivedAtMs: number): number {
   return receivedAtMs + PROVIDER_DESCRIPTORS[provider].maxAgeMs
+}
+
+/** If another event is told as the install, this one adds nothing that could count as one. */
+function kindAt({ kind, withoutInstall }: DispatchInput, { destination }: DeliveryPlan): string {
+  return kind === 'install' && withoutInstall.has(destination) ? 'none' : kind
 }
 
 function skipNow({ record, visit, catalog, withoutInstall }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
@@ -110,7 +120,7 @@ function skipNow({ record, visit, catalog, withoutInstall }: DispatchInput, plan
   })
   if (destination === null) return 'destination_removed'
   if (!PROVIDER_IDS.includes(plan.provider)) return 'provider_unknown'
-  if (withoutInstall.has(plan.destination)) return 'not_an_install'
+  if (withoutInstall.has(plan.destination) && getsInstallsAlone(destination)) return 'not_an_install'
   if (visit === null) return 'visit_missing'
   return visitSkip(record.install, visit, destination) ?? ''
 }

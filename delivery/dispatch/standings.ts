@@ -1,10 +1,5 @@
-/**
- * What events are among those of their installations, by what the facts hold; and which of an installation's events is told to a destination
- * that gets installs alone.
- */
+/** What events are among those of their installations, by what the facts hold. */
 
-import { getsInstallsAlone, findDestination, type Catalog } from '../../domain/catalog.ts'
-import { DAY_MS } from '../../domain/durations.ts'
 import {
   judgeStanding,
   type EventOfInstallation,
@@ -13,20 +8,13 @@ import {
 import { EVENT_TYPES, type Install } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
-import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
-import { readEarlierDeliveries } from './reads.ts'
-
-export type DeliveryClaims = Pick<JobVerbs, 'claimJob'>
-
-/** Far longer than the facts lag: afterwards they say themselves what was delivered. */
-const CLAIM_MS = 2 * DAY_MS
 
 type StoredEventRow = QueryRow<'countedEvents'>
 
 /** A standing, and the other events of the installation. */
-interface InstallationStanding extends EventStanding {
+export interface InstallationStanding extends EventStanding {
   readonly otherEventIds: readonly string[]
 }
 
@@ -74,45 +62,4 @@ function eventOfRow(row: StoredEventRow): EventOfInstallation {
     productVersion: row.product_version,
     visitId: row.is_visit_of_later ? '' : row.visit_id,
   }
-}
-
-/** The pending deliveries of an install to destinations that get installs alone. */
-export function installsAlone(install: Install, catalog: Catalog): readonly string[] {
-  return install.deliveries.flatMap((plan) => {
-    const destination = plan.status === 'pending' ? findDestination(catalog, { ...install, ...plan }) : null
-    return destination !== null && getsInstallsAlone(destination) ? [plan.destination] : []
-  })
-}
-
-/**
- * Destinations that get nothing of this event, since it is not the installation's install, or because another of its events was told as that before: what
- * was delivered stays so when a late event changes a kind. Of several processes one gets the installation.
- */
-export async function withoutInstall(
-  install: Install,
-  { standing, catalog }: { readonly standing: InstallationStanding; readonly catalog: Catalog },
-  { facts, claims }: { readonly facts: FactsReader; readonly claims: DeliveryClaims },
-): Promise<ReadonlySet<string>> {
-  const asked = installsAlone(install, catalog)
-  if (asked.length === 0 || !standing.isToldAsInstall) return new Set(asked)
-  const told = await toldBefore(install, standing, facts)
-  const refused = await Promise.all(
-    asked.map(async (destination) => {
-      const { organization, website, installationId, eventId } = install
-      const key = `install/${recordKey({ organization, website }, installationId)}/${destination}`
-      return told.has(destination) || !(await claims.claimJob(key, eventId, CLAIM_MS)) ? [destination] : []
-    }),
-  )
-  return new Set(refused.flat())
-}
-
-async function toldBefore(
-  { organization, website }: Install,
-  { otherEventIds }: InstallationStanding,
-  facts: FactsReader,
-): Promise<ReadonlySet<string>> {
-  if (otherEventIds.length === 0) return new Set()
-  const events = otherEventIds.map((eventId) => ({ organization, website, eventId }))
-  const deliveries = [...(await readEarlierDeliveries(facts, events)).values()].flat()
-  return new Set(deliveries.flatMap(({ destination, isSkipped }) => (isSkipped ? [] : [destination])))
 }

@@ -101,7 +101,10 @@ interface JobInput {
   readonly logRetentionDays: number
 }
 
-/** The job of one pending delivery. It does not depend on the time, so making it twice with one catalog gives the same job. */
+/**
+ * The job of one pending delivery. Made twice with one catalog it has the same ID and the same times; its `kind` depends on what is known of
+ * the installation by then.
+ */
 export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
   const { install, plan, visit, kind } = input
   const { organization, website } = install

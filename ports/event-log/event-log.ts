@@ -3,7 +3,8 @@
  *
  * Promises of every adapter (held by test/contract/event-log.contract.ts):
  * - `append` resolves only when all entries are durable. Entries of one call stay in order. It rejects with
- *   `LogUnavailable` at once if the queue is full, or when the deadline passes; the entries may then be stored or not.
+ *   `LogUnavailable` at once if the queue is full, or when the deadline passes; the entries may then be stored or not. It rejects
+ *   with `TopicUnavailable` if it is this topic alone that cannot be used.
  * - `consume` delivers at least once, in order per key. A batch is redelivered until its handler resolves; only then is
  *   the position committed. Two consumers of one group share the partitions; each group sees everything.
  * - Every queue is bounded in bytes and in count.
@@ -211,3 +212,9 @@ export interface EventLog extends LogWriter, LogConsumers, LogReader, LogTail, L
 export class LogUnavailable extends Outage {
   override readonly name = 'LogUnavailable'
 }
+
+/**
+ * This topic is not there and cannot be made, or could lose what is appended: nothing was stored. Other topics may take entries, and this one
+ * only once somebody has helped.
+ */
+export class TopicUnavailable extends LogUnavailable {}

@@ -116,6 +116,7 @@ describe('what dispatch reads from ClickHouse', () => {
       superseded: null,
       kind: 'install',
       withoutInstall: new Set(),
+      withoutTopic: new Set(),
     })
     const events = ['event-0001', 'event-0002'].map((eventId) => ({ organization: 'acme', website: WEBSITE, eventId }))
     expect(await readEarlierDeliveries(facts, events)).to.deep.equal(new Map())

@@ -181,6 +181,7 @@ describe('the deliveries of an install', () => {
     superseded: null,
     kind: 'install',
     withoutInstall: new Set(),
+    withoutTopic: new Set(),
     ...more,
   })
   const told = (more: Partial<DispatchInput> = {}) => {
@@ -372,7 +373,7 @@ describe('dispatch, as a consumer of the log', () => {
     const dispatch = await startDispatch({
       eventLog: started.log,
       facts,
-      claims: { claimJob: async () => true },
+      claims: { claimJob: async () => true, releaseJob: async () => undefined },
       catalog: { current: () => catalogOf([destinationOf()]) },
       nowMs: () => clock.nowMs,
       random: () => 0,
@@ -392,7 +393,7 @@ describe('dispatch, as a consumer of the log', () => {
   it('leaves no consumer behind if one of its topics cannot be joined', async () => {
     const { log, handlers, stopped } = doubleLog(2)
     const catalog = { current: () => catalogOf([]) }
-    const claims = { claimJob: async () => true }
+    const claims = { claimJob: async () => true, releaseJob: async () => undefined }
     const deps = { facts: new FactsDouble(), claims, catalog, nowMs: () => NOON_MS, random: () => 0 }
     const failure = await startDispatch({ ...deps, eventLog: log, telemetry: { logger: SILENT_LOGGER } }).catch(String)
     expect(failure).to.contain('no place in the group')

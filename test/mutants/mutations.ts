@@ -865,9 +865,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'of two events that are judged at the same time one gets the installation',
-    file: 'delivery/dispatch/standings.ts',
-    old: 'told.has(destination) || !(await claims.claimJob(key, eventId, CLAIM_MS))',
-    new: 'told.has(destination)',
+    file: 'delivery/dispatch/install-claims.ts',
+    old: 'asked.filter((_, place) => isClaimed[place] !== true)',
+    new: 'asked.filter(() => false)',
     suites: ['test/delivery/installs-alone.test.ts'],
   },
   {

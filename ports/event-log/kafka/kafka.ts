@@ -21,7 +21,7 @@ import type {
   TopicLag,
   TopicProgress,
 } from '../event-log.ts'
-import { LogUnavailable } from '../event-log.ts'
+import { LogUnavailable, TopicUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
 import { kafkaEntryBytes, KafkaAppendQueue } from './appends.ts'
 import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
@@ -39,6 +39,7 @@ import { DemandedTopics, isThere, startWhenThere } from './demand.ts'
 import { ALL_TOPICS, isAlwaysThere } from './topic-groups.ts'
 import { endedWithin, within } from '../../../common/deadline.ts'
 
+import { NoBrokerAnswers } from './topics.ts'
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
 
 const KIB = 1024
@@ -134,7 +135,7 @@ class LogInKafka implements EventLog {
     }
     const patience = patienceOf(options)
     if (this.#demanded.isKnown(topic)) return this.#add(topic, entries, patience)
-    const late = () => new LogUnavailable(`the topic ${topic} could not be made in time`)
+    const late = () => new TopicUnavailable(`the topic ${topic} could not be made in time`)
     return within(this.prepare(topic), patience.deadlineMs, late).then(() => this.#add(topic, entries, patience))
   }
 
@@ -148,7 +149,9 @@ class LogInKafka implements EventLog {
     try {
       await this.#demanded.make(topic)
     } catch (error) {
-      throw logUnavailable(`the topic ${topic} could not be made`, error)
+      if (error instanceof NoBrokerAnswers) throw error
+      const why = error instanceof Error ? error.message : String(error)
+      throw new TopicUnavailable(`the topic ${topic} could not be made: ${why}`, { cause: error })
     }
   }
 

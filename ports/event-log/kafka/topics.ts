@@ -36,7 +36,7 @@ export async function checkKafkaTopics(
 }
 
 /** None of the brokers can be reached. */
-class NoBrokerAnswers extends LogUnavailable {}
+export class NoBrokerAnswers extends LogUnavailable {}
 
 /** Topics have settings that can lose acknowledged entries; `problems` lists them. */
 export class UnsafeTopics extends Error {
