@@ -139,7 +139,7 @@ describe('the dashboard in a cluster', function () {
     expect(await writer.writeBilling(seen, { plan: 'Free', billing }), 'not as it was read').to.deep.equal({
       kind: 'conflict',
     })
-    expect((await stored()).spec).to.deep.equal({ displayName: 'Payer', plan: 'Standard', billing })
+    expect((await stored()).spec).to.deep.equal({ displayName: 'Payer', plan: 'Standard', timeZone: 'UTC', billing })
     const renamed = { ...(await stored()).spec, displayName: 'Other' }
     expect(await writer.replace({ ...ref, spec: renamed }, (await stored()).version)).to.deep.equal({ kind: 'written' })
     // A field that it no longer names is removed, although the dashboard has applied the whole object meanwhile.

@@ -159,7 +159,7 @@ async function funnelOfHour(connection: FactsConnection, span: Span, steps: Read
   const visits = await rawRows<RawVisit>(
     connection,
     `SELECT website, visit_id AS id, source, medium, campaign, domain(source_referrer) AS referrer, origin, page_url
-    FROM visits WHERE ${within('issued_at', span)}`,
+    FROM visits WHERE ${within('issued_at', span)} AND visitor_kind = ''`,
   )
   const hours = new Map<string, Counted>()
   const seen = new Set<string>()
