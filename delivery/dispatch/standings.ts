@@ -41,16 +41,19 @@ function standingAmong(install: Install, rows: readonly StoredEventRow[]): Insta
   const [first] = rows.toSorted(
     (one, other) => one.received_at_ms - other.received_at_ms || (one.event_id < other.event_id ? -1 : 1),
   )
-  const before =
+  const stored =
     first === undefined
       ? undefined
       : {
-          installedAtMs: first.installed_before_ms,
-          isBegunByRun: first.is_begun_by_run,
-          version: first.version_before,
+          receivedAtMs: first.received_at_ms,
+          before: {
+            installedAtMs: first.installed_before_ms,
+            isBegunByRun: first.is_begun_by_run,
+            version: first.version_before,
+          },
         }
   const others = rows.map(eventOfRow).filter((other) => other.eventId !== eventId)
-  return { ...judgeStanding(event, others, before), otherEventIds: others.map((other) => other.eventId) }
+  return { ...judgeStanding(event, others, stored), otherEventIds: others.map((other) => other.eventId) }
 }
 
 function eventOfRow(row: StoredEventRow): EventOfInstallation {

@@ -6,7 +6,7 @@
 import {
   byReceipt,
   judgeInstallation,
-  NO_HISTORY,
+  knownHistory,
   type InstallationHistory,
   type InstallKind,
   type JudgedEvent,
@@ -24,14 +24,14 @@ export interface EventStanding {
   readonly isToldAsInstall: boolean
 }
 
-/** `before` is what is known of the installation before the earliest of `others`, or before the event if there are none. */
+/** `stored` is the first of its events that was judged before, with what was known before that one. */
 export function judgeStanding(
   event: EventOfInstallation,
   others: readonly EventOfInstallation[],
-  before: InstallationHistory = NO_HISTORY,
+  stored?: { readonly receivedAtMs: number; readonly before: InstallationHistory },
 ): EventStanding {
   const events = [event, ...others.filter(({ eventId }) => eventId !== event.eventId)].toSorted(byReceipt)
-  const judgements = judgeInstallation(events, before)
+  const judgements = judgeInstallation(events, knownHistory(events[0]?.receivedAtMs ?? 0, stored))
   const kinds = events.map((each, at) => ({ ...each, kind: judgements[at]?.kind ?? 'none' }))
   const install = kinds.find(({ kind }) => kind === 'install')
   return {

@@ -45,7 +45,10 @@ describe('an event among those of its installation', () => {
 
   it('is judged by what was known before, if earlier events are not kept', () => {
     const before = { installedAtMs: 0, isBegunByRun: false, version: '' }
-    expect(judgeStanding(event(400), [], before)).to.deep.equal({ kind: 'reinstall', isToldAsInstall: false })
+    expect(judgeStanding(event(400), [], { receivedAtMs: 500, before })).to.deep.equal({
+      kind: 'reinstall',
+      isToldAsInstall: false,
+    })
   })
 
   it('counts once, though it is among the others', () => {

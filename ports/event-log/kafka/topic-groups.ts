@@ -68,10 +68,7 @@ export interface TopicSet {
   readonly isAlwaysThere: boolean
 }
 
-/**
- * Every set there is.
- * @internal
- */
+/** Every set there is. */
 export const TOPIC_SETS: readonly TopicSet[] = [
   {
     isAlwaysThere: true,
