@@ -83,7 +83,7 @@ export const STEPS: readonly Step[] = [
     title: 'An install is matched to its visit',
     how: 'Nothing to paste: it follows from the steps before. If it stays open, the line of the install in Logs says why.',
     counted: ['matched install', 'matched installs'],
-    proof: { list: 'installs', more: { resolution: 'matched' } },
+    proof: { list: 'installs', more: { kind: 'install', resolution: 'matched' } },
   },
   {
     id: 'provider_accepted',

@@ -15,6 +15,7 @@ import type { FactRow, Facts } from '../../../ports/facts/facts.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { rowsOf, webhookAttemptRecord } from '../../contract/fact-samples.ts'
 import { organizationOf } from '../../dashboard/support/stage.ts'
+import { countStored } from '../../support/counted.ts'
 import { HOSTILE, HOSTILE_NAME } from './why-facts.ts'
 
 const website = (id: string, displayName: string): string => `---
@@ -102,12 +103,14 @@ export async function openWhyFacts(records: readonly LogRecord[], nowMs: number)
   const connection = await openChdb(folder)
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
-  const hours = createHourMarks('test', Date.now).collect()
+  const marks = createHourMarks('test', Date.now)
+  const hours = marks.collect()
   for (const [table, rows] of rowsOf([...records, ...webhookAttempts(nowMs)])) {
     await facts.insert(table, rows)
     for (const row of rows) if (isRecent(row, nowMs)) hours.note(table, row)
   }
   await facts.insert('hour_marks', hours.rows())
+  await countStored(facts, records, marks)
   await keepProgress(facts, nowMs)
   await rollUp({ facts, nowMs: Date.now })
   return {
