@@ -51,7 +51,7 @@ interface MadeUp {
   readonly visits: readonly Cell[]
   /** Install events. */
   readonly events: number
-  /** Of these, with a visit. */
+  /** Installs with a visit. */
   readonly matched: number
 }
 
