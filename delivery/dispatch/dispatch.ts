@@ -270,7 +270,7 @@ class Dispatcher {
     const nowMs = this.#deps.nowMs()
     const traced = ready.map((each) => ({ ...each, dispatched: traceDispatch(each.arrival, each.dispatched, nowMs) }))
     const withoutTopic = await this.#jobTopics.append(traced.flatMap(({ dispatched }) => dispatched.jobs))
-    const ends = traced.map((each) => endOf(each, withoutTopic))
+    const ends = traced.map((each) => writtenEnd(each, withoutTopic))
     const records = ends.flatMap((each) => each.records)
     await this.#append(
       'deliveries',
@@ -370,7 +370,7 @@ interface Written {
   readonly late: ReadonlySet<string>
 }
 
-function endOf({ arrival, planning, dispatched }: Ready, withoutTopic: ReadonlySet<ProviderId>): Written {
+function writtenEnd({ arrival, planning, dispatched }: Ready, withoutTopic: ReadonlySet<ProviderId>): Written {
   const isLate = ({ provider }: Job): boolean => withoutTopic.has(provider)
   if (!dispatched.jobs.some(isLate)) return { arrival, records: dispatched.records, late: NOWHERE }
   const { records, jobs } = deliveriesOf({ ...planning, withoutTopic })

@@ -5,15 +5,15 @@ import { encodeRecord, recordKey, type Job, type Topic } from '../../domain/reco
 import { TopicUnavailable, type Entry } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
-type Append = (topic: Topic, entries: readonly Entry[]) => Promise<void>
+type AppendJobs = (topic: Topic, entries: readonly Entry[]) => Promise<void>
 
 export class JobTopics {
-  readonly #append: Append
+  readonly #append: AppendJobs
   readonly #logger: Logger
   /** Those that could not be made at the last try. */
   readonly #missing = new Set<ProviderId>()
 
-  constructor(append: Append, logger: Logger) {
+  constructor(append: AppendJobs, logger: Logger) {
     this.#append = append
     this.#logger = logger
   }
