@@ -34,7 +34,7 @@ type Compare = (what: string, shown: number, counted: number) => void
 const WEEK_MS = 7 * DAY_MS
 const BY = ['source', 'medium', 'campaign', 'referrer', 'page'] as const
 /** Of which the two hours that are read raw keep 500 for both hours together. */
-const BORDERED: readonly string[] = ['referrer', 'page']
+const BORDERED: readonly string[] = ['source', 'referrer', 'page']
 const OF_INSTALLS = ['path', 'platform', 'policy', 'agent'] as const
 
 /** Each pair of values takes a request at least. */

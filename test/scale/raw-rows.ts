@@ -36,6 +36,8 @@ export interface RawInstall {
   readonly platform: string
   readonly agent: string
   readonly installation: string
+  /** 1: from CI or a container, or a test, which no figure counts. */
+  readonly left_out: number
   readonly version: number
   resolution: string
   policy: string
@@ -74,7 +76,7 @@ async function* installsInParts(connection: FactsConnection, condition: string):
     const firsts = await rawRows<RawInstall>(
       connection,
       `SELECT website, event_id AS event, toUnixTimestamp64Milli(received_at) AS at, event_type AS type, install_path AS path, platform, agent,
-        installation_id AS installation, ${decided} FROM installs WHERE ${condition} AND ${isInPart}`,
+        installation_id AS installation, toUInt8(is_ci OR is_container OR is_test) AS left_out, ${decided} FROM installs WHERE ${condition} AND ${isInPart}`,
     )
     const later = await rawRows<RawInstall>(
       connection,
@@ -112,12 +114,12 @@ export async function rawFunnel(connection: FactsConnection, span: Span): Promis
   const all = `${WEBSITES} AND toUnixTimestamp64Milli(received_at) >= ${span.sinceMs}`
   const note = (key: string, step: number): void => void steps.set(key, (steps.get(key) ?? new Set()).add(step))
   for await (const events of installsInParts(connection, all)) {
-    for (const event of events.filter(({ resolution }) => resolution === 'matched')) {
+    for (const event of events.filter(isCountedMatch)) {
       const key = `${event.website} ${event.visit}`
       if (event.type === 'install_started') note(key, 3)
       if (event.type === 'first_run') note(key, 5)
     }
-    for (const install of installsAmong(events).filter(({ resolution }) => resolution === 'matched')) {
+    for (const install of installsAmong(events).filter(isCountedMatch)) {
       const key = `${install.website} ${install.visit}`
       note(key, 4)
       if (install.at - install.visit_at <= WEEK_MS) note(key, 6)
@@ -130,6 +132,10 @@ export async function rawFunnel(connection: FactsConnection, span: Span): Promis
     for (const cells of hours.values()) for (const [name, values] of cells) addUp(counted, name, most(values))
   }
   return counted
+}
+
+function isCountedMatch({ resolution, left_out: isLeftOut }: RawInstall): boolean {
+  return resolution === 'matched' && isLeftOut === 0
 }
 
 /** The install of each installation: its first completion or first run, with the visit of a later event if it has none itself. */
@@ -203,7 +209,9 @@ export async function rawInstallCells(connection: FactsConnection, span: Span): 
   // Events before the span may be the install; those after it may lend theirs a visit.
   const around = { sinceMs: span.sinceMs - WEEK_MS, untilMs: span.untilMs + WEEK_MS }
   for await (const events of installsInParts(connection, receivedIn(around))) {
-    const installs = installsAmong(events).filter(({ at }) => at >= span.sinceMs && at < span.untilMs)
+    const isInSpan = ({ at, left_out: isLeftOut }: RawInstall): boolean =>
+      isLeftOut === 0 && at >= span.sinceMs && at < span.untilMs
+    const installs = installsAmong(events).filter(isInSpan)
     const sources = await sourcesOf(connection, installs)
     for (const install of installs) {
       const isMatched = install.resolution === 'matched'
