@@ -143,7 +143,7 @@ describe('the dashboard in a cluster', function () {
     const renamed = { ...(await stored()).spec, displayName: 'Other' }
     expect(await writer.replace({ ...ref, spec: renamed }, (await stored()).version)).to.deep.equal({ kind: 'written' })
     // A field that it no longer names is removed, although the dashboard has applied the whole object meanwhile.
-    await writer.writeBilling(await stored(), { plan: 'Free', billing: { customer: 'cus_1' } })
+    await writer.writeBilling(await stored(), { plan: 'Free', timeZone: 'UTC', billing: { customer: 'cus_1' } })
     expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free', billing: { customer: 'cus_1' } })
     await writer.writeBilling(await stored(), { plan: 'Free', billing: undefined })
     expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free' })
