@@ -225,9 +225,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'jobs are on the log before their records',
     file: 'delivery/dispatch/dispatch.ts',
-    old: `await Promise.all(appends)
-`,
-    new: '',
+    old: 'const withoutTopic = await this.#jobTopics.append(traced.flatMap(({ dispatched }) => dispatched.jobs))',
+    new: 'const withoutTopic = NOWHERE; void this.#jobTopics.append(traced.flatMap(({ dispatched }) => dispatched.jobs))',
     suites: ['test/delivery/dispatch-appends.test.ts'],
   },
   {
