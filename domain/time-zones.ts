@@ -102,9 +102,11 @@ export function stepsOf(zone: TimeZone, { at: since, until }: TimeStep, step: 'h
   const steps: PeriodStep[] = []
   const startOf = step === 'day' ? zone.dayOf : zone.hourOf
   const nextOf = step === 'day' ? zone.dayAfter : zone.hourAfter
-  for (let at = since; at < until; at = nextOf(at)) {
+  let at = since
+  while (at < until) {
     const next = nextOf(at)
     steps.push({ at, until: Math.min(next, until), isPart: startOf(at) !== at || next > until })
+    at = next
   }
   return steps
 }

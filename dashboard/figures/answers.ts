@@ -1,14 +1,14 @@
 /** Figures as answers show them: counts by name, the largest values, and the rest of the total. */
 
-import { recordOf } from '../../domain/typed-keys.ts'
-import { restOf, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
+import { namedCounts, restOf, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
 import {
   emptyRow,
   INSTALL_COUNTS,
   ROW_KINDS,
+  rowKey,
+  type FigureRow,
   type InstallCounts,
   type InstallDimension,
-  type RowKind,
 } from '../../domain/figures/installs.ts'
 import { NO_INSTALLS, restOfInstalls, type InstallFigure } from './read-installs.ts'
 
@@ -18,10 +18,6 @@ const MAX_VALUES = 2_000
 const MAX_FURTHER = 200
 const NOTHING: Counts = [0, 0, 0, 0, 0, 0, 0]
 
-export function named<Name extends string>(names: readonly Name[], counts: readonly number[]) {
-  return recordOf(names, (name) => counts[names.indexOf(name)] ?? 0)
-}
-
 /** The counts of a dimension that has one value only, the empty text. */
 export function totalOf(cells: readonly Cell[] | undefined): Counts {
   const [, ...counts] = cells?.[0] ?? (['', ...NOTHING] as const)
@@ -29,11 +25,7 @@ export function totalOf(cells: readonly Cell[] | undefined): Counts {
 }
 
 /** A row of figures of installs, as it is answered. */
-export interface ListedInstalls extends InstallCounts {
-  readonly row: RowKind
-  /** Empty unless the row is one of a value. */
-  readonly value: string
-}
+export interface ListedInstalls extends InstallCounts, FigureRow {}
 
 /** The first values, installs that have none, and all others as one row. They add up to the total. */
 export function listedInstalls(figures: readonly InstallFigure[], total: InstallCounts): readonly ListedInstalls[] {
@@ -66,11 +58,11 @@ export interface SourceFigure extends ListedInstalls {
 export function sourceRows({ by, total, installs, visits }: SourceParts) {
   const rows = new Map<string, SourceFigure>()
   for (const row of listedInstalls(installs, total.installs)) {
-    rows.set(`${row.row} ${row.value}`, { ...row, visits: visits === null ? null : named(VISIT_STEPS, NOTHING) })
+    rows.set(rowKey(row), { ...row, visits: visits === null ? null : namedCounts(VISIT_STEPS, NOTHING) })
   }
   if (visits !== null) addVisits(rows, by, { cells: visits, total: total.visits ?? NOTHING })
   return {
-    total: { ...total.installs, visits: total.visits === null ? null : named(VISIT_STEPS, total.visits) },
+    total: { ...total.installs, visits: total.visits === null ? null : namedCounts(VISIT_STEPS, total.visits) },
     rows: [...rows.values()].sort(byInstallsThenVisits),
   }
 }
@@ -84,8 +76,8 @@ function addVisits(
   const listed = listedVisits(by, rows, cells)
   for (const { cell, row } of listed) {
     const [value, ...counts] = cell
-    const key = `${row} ${value}`
-    rows.set(key, { ...(rows.get(key) ?? { row, value, ...NO_INSTALLS }), visits: named(VISIT_STEPS, counts) })
+    const key = rowKey({ row, value })
+    rows.set(key, { ...(rows.get(key) ?? { row, value, ...NO_INSTALLS }), visits: namedCounts(VISIT_STEPS, counts) })
   }
   const rest = restOf(
     total,
@@ -93,15 +85,16 @@ function addVisits(
   )
   if (rest.every((count) => count <= 0)) return
   const other = rows.get(OTHER_KEY) ?? { row: 'other', value: '', ...NO_INSTALLS }
-  rows.set(OTHER_KEY, { ...other, visits: named(VISIT_STEPS, rest) })
+  rows.set(OTHER_KEY, { ...other, visits: namedCounts(VISIT_STEPS, rest) })
 }
 
-const OTHER_KEY = 'other '
+const OTHER_KEY = rowKey({ row: 'other', value: '' })
 
 /** Of the values of visits those with a row already, and the greatest of the others. */
 function listedVisits(by: InstallDimension, rows: ReadonlyMap<string, SourceFigure>, cells: readonly Cell[]) {
   const all = cells.map((cell) => ({ cell, row: cell[0] === '' ? emptyRow(by) : ('value' as const) }))
-  const isKnown = ({ cell, row }: (typeof all)[number]): boolean => cell[0] === '' || rows.has(`${row} ${cell[0]}`)
+  const isKnown = ({ cell, row }: (typeof all)[number]): boolean =>
+    cell[0] === '' || rows.has(rowKey({ row, value: cell[0] }))
   return [...all.filter(isKnown), ...all.filter((each) => !isKnown(each)).slice(0, MAX_FURTHER)]
 }
 

@@ -3,7 +3,7 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
-import { cellOf, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { cellOf, INSTALL_TIME_BUCKETS_S, namedCounts, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { INSTALLS_BY, isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -11,7 +11,7 @@ import type { InstallFigureFilters } from '../../ports/facts/pages/counted-insta
 import { answer, type OrganizationCall, type CallTo, type QueryValues } from '../http/call.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { listedInstalls, named, sourceRows, totalOf } from './answers.ts'
+import { listedInstalls, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
 import { periodBefore, periodOf, type FiguresPeriod, type AskedOfFigures } from './period.ts'
 import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
@@ -74,10 +74,10 @@ export async function funnelPage(source: ZonedSource, period: FiguresPeriod) {
   return {
     // The sum of the steps, so that both come from the same statements.
     leftOut: await programViews(source, period),
-    total: named(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
-    before: { total: named(VISIT_STEPS, totalOf(before.get('visits'))) },
+    total: namedCounts(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
+    before: { total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))) },
     step,
-    steps: steps.map((each, place) => ({ ...each, ...named(VISIT_STEPS, counts[place] ?? []) })),
+    steps: steps.map((each, place) => ({ ...each, ...namedCounts(VISIT_STEPS, counts[place] ?? []) })),
   }
 }
 
@@ -111,19 +111,14 @@ function installFigureFilters(query: QueryValues): InstallFigureFilters {
 /** Filters choose among installs: visits, which are counted by one value each, are left out then. So they are by a dimension of machines. */
 export async function figuresBy(source: FigureSource, period: FiguresPeriod, by: InstallDimension) {
   const installs = await readInstallFigures(source, period, [by])
-  if (Object.keys(source.filters ?? {}).length > 0)
-    return sourceRows({
-      by,
-      total: { installs: installs.total, visits: null },
-      installs: installs.by(by),
-      visits: null,
-    })
-  const visits = await readFigures(source, period, isOriginDimension(by) ? ['visits', by] : ['visits'])
+  const areAllCounted = Object.keys(source.filters ?? {}).length === 0
+  const origins = isOriginDimension(by) ? [by] : []
+  const visits = areAllCounted ? await readFigures(source, period, ['visits', ...origins]) : null
   return sourceRows({
     by,
-    total: { installs: installs.total, visits: totalOf(visits.get('visits')) },
+    total: { installs: installs.total, visits: visits === null ? null : totalOf(visits.get('visits')) },
     installs: installs.by(by),
-    visits: isOriginDimension(by) ? (visits.get(by) ?? []) : null,
+    visits: isOriginDimension(by) && visits !== null ? (visits.get(by) ?? []) : null,
   })
 }
 

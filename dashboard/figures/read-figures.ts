@@ -69,19 +69,12 @@ export async function readSteps(
   const add = (atMs: number, counts: readonly number[]): void =>
     void cells.push(cellOf({ value: String(stepAt(steps, atMs)), counts }))
   // Hours in which a step begins are read from the facts: their figures are not divided.
-  const divided = new Set(
-    steps
-      .flatMap(({ at, until }) => [at, until])
-      .filter(isWithinHour)
-      .map(hourOf),
-  )
+  const divided = dividedHours(steps.flatMap(({ at, until }) => [at, until]))
   for (const slice of slicesOf(source, period)) {
     const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
     for (const { at_ms: at, counts } of rows) if (!divided.has(at)) add(at, counts)
   }
-  const isRolled = (hour: number): boolean => hour < rawFrom(source, period)
-  const ranges = [...divided].filter(isRolled).map((hour) => rangeWithin(period, hour))
-  for (const range of [...ranges, ...presentRange(source, period)]) {
+  for (const range of rawRanges(source, period, divided)) {
     const rows =
       dimension === 'visits'
         ? await source.reads.run('visitSteps', range)
@@ -92,8 +85,9 @@ export async function readSteps(
   return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
 }
 
-function isWithinHour(ms: number): boolean {
-  return ms !== hourOf(ms)
+/** Hours of UTC that these moments are in, except those that they begin. */
+function dividedHours(moments: readonly number[]): ReadonlySet<number> {
+  return new Set(moments.filter((ms) => ms !== hourOf(ms)).map(hourOf))
 }
 
 interface CountedRow {
@@ -120,10 +114,9 @@ function rangeWithin({ sinceMs, untilMs }: FiguresPeriod, hour: number): RawRang
   return { since_ms: Math.max(hour, sinceMs), until_ms: Math.min(hour + HOUR_MS, untilMs) }
 }
 
-/** Parts of the period that are not rolled up: what it has of a first and a last hour, and the present. */
-function rawRanges(source: FigureSource, period: FiguresPeriod): readonly RawRange[] {
-  const borders = [period.sinceMs, period.untilMs].filter(isWithinHour).map(hourOf)
-  const rolled = [...new Set(borders)].filter((hour) => hour < rawFrom(source, period))
+/** Parts of the period that are read from the facts: what it has of the divided hours, and the present. */
+function rawRanges(source: FigureSource, period: FiguresPeriod, divided: ReadonlySet<number>): readonly RawRange[] {
+  const rolled = [...divided].filter((hour) => hour < rawFrom(source, period))
   return [...rolled.map((hour) => rangeWithin(period, hour)), ...presentRange(source, period)]
 }
 
@@ -133,7 +126,8 @@ async function readRaw(
   dimensions: readonly Dimension[],
 ): Promise<readonly CountedRow[]> {
   const found: CountedRow[] = []
-  for (const range of rawRanges(source, period)) found.push(...(await readRange(source, range, dimensions)))
+  const divided = dividedHours([period.sinceMs, period.untilMs])
+  for (const range of rawRanges(source, period, divided)) found.push(...(await readRange(source, range, dimensions)))
   return found
 }
 

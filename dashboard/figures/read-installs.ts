@@ -1,7 +1,15 @@
 /** Reads figures of installs, in pieces that fit one statement each. */
 
-import { INSTALL_TIME_BUCKETS_S } from '../../domain/figures/cells.ts'
-import { emptyRow, INSTALL_COUNTS, ROW_KINDS, type InstallCounts, type RowKind } from '../../domain/figures/installs.ts'
+import { INSTALL_TIME_BUCKETS_S, namedCounts } from '../../domain/figures/cells.ts'
+import {
+  emptyRow,
+  INSTALL_COUNTS,
+  ROW_KINDS,
+  rowKey,
+  type FigureRow,
+  type InstallCounts,
+  type RowKind,
+} from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
 import type { InstallColumn, InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
@@ -12,10 +20,7 @@ import type { FigureSource } from './read-figures.ts'
 const EVENTS_AT_ONCE = 150_000
 
 /** The counts of one value, or of installs that have none. */
-export interface InstallFigure {
-  readonly row: RowKind
-  /** Empty unless the row is one of a value. */
-  readonly value: string
+export interface InstallFigure extends FigureRow {
   readonly counts: InstallCounts
 }
 
@@ -55,7 +60,7 @@ export async function readInstallSteps(
   for (const slice of slices) {
     for (const { at_ms: ms, counts } of await reads.run('installsByQuarter', slice)) {
       const place = stepAt(steps, ms)
-      if (place !== -1) sums[place] = addCounts(sums[place], namedCounts(counts))
+      if (place !== -1) sums[place] = addCounts(sums[place], namedCounts(INSTALL_COUNTS, counts))
     }
   }
   return sums
@@ -71,8 +76,8 @@ async function readInstallsBy(
   for (const slice of slices) {
     for (const { row: name, value, counts } of await reads.run('installsByValue', { ...slice, column })) {
       const row = rowKindOf(name, column)
-      const key = `${row} ${value}`
-      found.set(key, { row, value, counts: addCounts(found.get(key)?.counts, namedCounts(counts)) })
+      const key = rowKey({ row, value })
+      found.set(key, { row, value, counts: addCounts(found.get(key)?.counts, namedCounts(INSTALL_COUNTS, counts)) })
     }
   }
   return [...found.values()].sort(byInstalls)
@@ -145,10 +150,6 @@ function addCounts(one: InstallCounts = NO_INSTALLS, other: InstallCounts): Inst
 /** The total less what is listed. */
 export function restOfInstalls(total: InstallCounts, listed: readonly InstallFigure[]): InstallCounts {
   return recordOf(INSTALL_COUNTS, (name) => listed.reduce((left, { counts }) => left - counts[name], total[name]))
-}
-
-function namedCounts(counts: readonly number[]): InstallCounts {
-  return recordOf(INSTALL_COUNTS, (name) => counts[INSTALL_COUNTS.indexOf(name)] ?? 0)
 }
 
 function rowKindOf(name: string, column: InstallColumn): RowKind {

@@ -5,34 +5,20 @@
  * It may be repeated; of calls at the same time, the next one puts right what neither of them saw.
  */
 
-import {
-  byReceipt,
-  judgeInstallation,
-  knownHistory,
-  NO_HISTORY,
-  type InstallationHistory,
-  type JudgedEvent,
-} from '../../domain/figures/install-kinds.ts'
+import { byReceipt, judgeInstallation, knownHistory, NO_HISTORY } from '../../domain/figures/install-kinds.ts'
 import { NO_PROGRESS, installProgress, type InstallProgress } from '../../domain/figures/runs.ts'
 import { decidingEvent } from '../../domain/figures/visit-of-install.ts'
-import { EVENT_TYPES, type OwnedWebsite } from '../../domain/model.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { ownerKey, recordKey } from '../../domain/records.ts'
-import type { RowOf } from '../../ports/facts/columns.ts'
 import { ORIGIN_COLUMNS } from '../../ports/facts/counted-install-columns.ts'
-import {
-  EVENTS_AT_ONCE,
-  EVENTS_OF_INSTALLATION,
-  type CountableRow,
-  type StoredCountRow,
-} from '../../ports/facts/counting.ts'
+import { EVENTS_AT_ONCE, EVENTS_OF_INSTALLATION, type CountableRow } from '../../ports/facts/counting.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
 import type { HourMarks } from './hour-marks.ts'
+import { firstStored, judgedEventOf, rowOfCount, type CountedInstallRow, type RowEvent } from './stored-events.ts'
 
 export type EventKey = OwnedWebsite & { readonly event_id: string }
-
-type CountedInstallRow = RowOf<'counted_installs'>
 
 /** A row that is new or other than it was, and the one before. */
 interface ChangedRow {
@@ -188,8 +174,7 @@ function judgedRows(
   stored: readonly CountedInstallRow[],
 ): readonly CountedInstallRow[] {
   const events = rows.map(judgedEventOf).toSorted(byReceipt)
-  const [first] = stored.map(judgedEventOf).toSorted(byReceipt)
-  const known = first === undefined ? undefined : { ...first, before: historyBefore(first.row) }
+  const known = firstStored(stored.map(judgedEventOf))
   const judgements = judgeInstallation(events, knownHistory(events[0]?.receivedAtMs ?? 0, known))
   const kinds = events.map((event, at) => ({ ...event, ...(judgements[at] ?? NOT_JUDGED) }))
   return kinds.map((event) => ({
@@ -205,46 +190,20 @@ function judgedRows(
 
 const NOT_JUDGED = { kind: 'none', before: NO_HISTORY } as const
 
-interface RowEvent extends JudgedEvent {
-  readonly row: CountedInstallRow
-  readonly visitId: string
-}
-
-function judgedEventOf(row: CountedInstallRow): RowEvent {
-  return {
-    row,
-    eventId: row.event_id,
-    // One that a later release knows begins nothing that this one counts.
-    eventType: EVENT_TYPES.find((type) => type === row.event_type) ?? 'install_started',
-    receivedAtMs: row.received_at,
-    productVersion: row.product_version,
-    visitId: row.visit_id,
-  }
-}
-
-function historyBefore(row: CountedInstallRow): InstallationHistory {
-  return {
-    installedAtMs: row.installed_before,
-    isBegunByRun: row.is_begun_by_run,
-    version: row.version_before,
-  }
-}
-
 function decisionColumns(event: RowEvent, { row }: RowEvent) {
   const { resolution, selection_policy, reason, visit_id, visit_issued_at } = row
-  const isStoredSo = event.row.is_visit_of_later
   return {
     resolution,
     selection_policy,
     reason,
     visit_id,
     visit_issued_at,
-    is_visit_of_later: isStoredSo || row !== event.row,
+    is_visit_of_later: event.row.is_visit_of_later || row !== event.row,
   }
 }
 
-function progressColumns({ isCompleted, isRan }: InstallProgress) {
-  return { is_completed: isCompleted, is_ran: isRan }
+function progressColumns({ isCompleted, hasRun }: InstallProgress) {
+  return { is_completed: isCompleted, has_run: hasRun }
 }
 
 /** With the origins of the visits, as far as the facts have them. */
@@ -301,14 +260,4 @@ function rowOfFact(fact: CountableRow): CountedInstallRow {
     ...NO_ORIGIN,
     row_version: 1,
   }
-}
-
-function rowOfCount(stored: StoredCountRow): CountedInstallRow {
-  const {
-    received_at_ms: received_at,
-    visit_issued_at_ms: visit_issued_at,
-    installed_before_ms: installed_before,
-    ...columns
-  } = stored
-  return { ...columns, received_at, visit_issued_at, installed_before }
 }

@@ -103,7 +103,9 @@ interface Planned {
 }
 
 /** An install whose deliveries can be written. */
-interface Ready extends Pick<Planned, 'arrival' | 'planning'> {
+interface Ready {
+  readonly arrival: OwnArrival
+  readonly planning: DispatchInput
   readonly dispatched: Dispatched
 }
 
@@ -231,9 +233,17 @@ class Dispatcher {
       const { record, superseded } = arrival
       const isBehind = this.#waits.isBehind(record.install.catalogNumber)
       const standing = standings.get(eventKey(arrival)) ?? NO_STANDING
-      const { kind } = standing
-      const nowhere = { withoutInstall: NOWHERE, withoutTopic: NOWHERE }
-      const planning = { record, visit, catalog, isBehind, nowMs, superseded, kind, ...nowhere }
+      const planning: DispatchInput = {
+        record,
+        visit,
+        catalog,
+        isBehind,
+        nowMs,
+        superseded,
+        kind: standing.kind,
+        withoutInstall: NOWHERE,
+        withoutTopic: NOWHERE,
+      }
       if (awaitsCatalog(planning)) {
         this.#waits.waitFor(record.install.catalogNumber)
         waiting.push(arrival)

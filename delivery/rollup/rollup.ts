@@ -79,7 +79,8 @@ export async function rollUp({ facts, nowMs }: CountedFacts, options: RollUpOpti
 }
 
 /** Facts, and the marks for hours of visits that judging an install changes. */
-interface CountingFacts extends Pick<CountedFacts, 'facts'> {
+interface CountingFacts {
+  readonly facts: RollupDeps['facts']
   readonly marks: HourMarks
 }
 
@@ -103,7 +104,9 @@ async function countAll(
   }
   try {
     for await (const { part, known } of partsToCount(facts, dirty)) {
-      const cells = await countedCells(counting, part, known)
+      const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
+      await recountInstalls(counting, withFacts)
+      const cells = await countedCells(facts, withFacts, known)
       rows.push(...part.map((each) => hourRow(each, cells.get(ownerKey(each)) ?? [], known.get(ownerKey(each)))))
       if (rows.length >= HOURS_PER_INSERT) await store()
       if (signal?.aborted ?? false) return
@@ -145,31 +148,29 @@ function partsOf(
   return parts
 }
 
-/** The counted cells of each website of a part. They are read only after the marks were. */
+/** The counted cells of each of these websites, which have facts. They are read only after the marks were. */
 async function countedCells(
-  counting: CountingFacts,
+  facts: RollupDeps['facts'],
   part: readonly DirtyHour[],
   known: ReadonlyMap<string, HourFacts>,
 ): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
-  const { facts } = counting
-  const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
-  if (withFacts.length === 0) return new Map()
-  const period = hourPeriod(withFacts)
-  await recountInstalls(counting, period)
-  const keyIds = [...new Set(withFacts.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))]
+  if (part.length === 0) return new Map()
+  const period = hourPeriod(part)
+  const keyIds = [...new Set(part.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))]
   const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
   const tracked = await facts.run('hourTracked', period)
   const deliveries = tracked.length === 0 ? [] : await facts.run('hourDeliveries', period)
   const isCut = [funnel, tracked, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
   if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...tracked, ...deliveries], ownerKey)
   const apart: (readonly [string, readonly WebsiteCell[]])[] = []
-  for (const hour of part) apart.push(...(await countedCells(counting, [hour], known)))
+  for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
   return new Map(apart)
 }
 
-/** Judges the install events of the hour again: two writers may have judged without each other's. */
-async function recountInstalls({ facts, marks }: CountingFacts, period: RawPeriod & OwnerKeys): Promise<void> {
-  const { organizations, websites, until_ms } = period
+/** Judges the install events of these websites in their hour again: two writers may have judged without each other's. */
+async function recountInstalls({ facts, marks }: CountingFacts, part: readonly DirtyHour[]): Promise<void> {
+  if (part.length === 0) return
+  const { organizations, websites, until_ms, ...period } = hourPeriod(part)
   for (let since_ms = period.since_ms; ;) {
     const page = { organizations, websites, since_ms, until_ms, limit: EVENTS_AT_ONCE }
     const events = await facts.run('eventsReceived', page)

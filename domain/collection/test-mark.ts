@@ -3,6 +3,7 @@
  * delivery. The dashboard signs it for one person and website. A mark that proves nothing is ignored: whoever makes one up cannot hide traffic.
  */
 
+import { MINUTE_MS } from '../durations.ts'
 import type { OwnedWebsite } from '../model.ts'
 
 /** Under a key of its own. `testHash` signs; a mark counts if any of `testHashes` made it. */
@@ -12,7 +13,7 @@ export interface TestKeys {
 }
 
 /** Long enough to open a page, copy its command and run it. */
-export const TEST_MARK_MS = 10 * 60_000
+export const TEST_MARK_MS = 10 * MINUTE_MS
 /** End of its time in seconds, person, signature: letters, digits and dots alone, for addresses and shells. */
 const FORM = /^t1\.([0-9a-z]{1,9})\.(p_[0-9a-f]{16})\.([0-9a-f]{32})$/
 

@@ -1,5 +1,6 @@
 /** Counts by value: the cells of an hour's figures, and sums of them. */
 
+import { recordOf } from '../typed-keys.ts'
 import { ORIGIN_DIMENSIONS } from './installs.ts'
 
 /** In the order of a row's columns. `installed`: it is the visit of an install; `converted`: of one within seven days. */
@@ -10,9 +11,10 @@ export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 /** Dimensions of visits: a visit counts in the hour in which it was issued, with every step that it ever reached. */
 export const VISIT_DIMENSIONS = ['visits', ...ORIGIN_DIMENSIONS] as const
 /** What a quota counts, page views by who looked (empty: people), and what became of the deliveries of the install events that were received in an hour. */
-export const EVENT_DIMENSIONS = ['page_views', 'visitor_kind', 'events', 'delivery'] as const
+const EVENT_DIMENSIONS = ['page_views', 'visitor_kind', 'events', 'delivery'] as const
 
-export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof EVENT_DIMENSIONS)[number]
+export const DIMENSIONS = [...VISIT_DIMENSIONS, ...EVENT_DIMENSIONS] as const
+export type Dimension = (typeof DIMENSIONS)[number]
 
 /** A value and its counts: those of `VISIT_STEPS`, or a number of events in the place of the first. */
 export type Cell = readonly [value: string, ...counts: Counts]
@@ -38,6 +40,14 @@ export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
   ...[1, 1.5, 2, 3, 4, 6, 8, 12, 18].map((hours) => hours * 3_600),
   ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),
 ]
+
+/** Counts that are in the order of these names. */
+export function namedCounts<Name extends string>(
+  names: readonly Name[],
+  counts: readonly number[],
+): Readonly<Record<Name, number>> {
+  return recordOf(names, (name) => counts[names.indexOf(name)] ?? 0)
+}
 
 /** One for each of `Counts`. */
 function countsOf(at: (place: number) => number): Counts {

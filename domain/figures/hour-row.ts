@@ -2,7 +2,7 @@
 
 import { recordOf } from '../typed-keys.ts'
 import { LIMITS } from '../limits.ts'
-import { EVENT_DIMENSIONS, VISIT_DIMENSIONS, cellOf, type Cell, type Dimension } from './cells.ts'
+import { cellOf, DIMENSIONS, type Cell, type Dimension } from './cells.ts'
 
 /** One value of one dimension, as it was counted. */
 interface CountedCell {
@@ -12,8 +12,6 @@ interface CountedCell {
 }
 
 type HourCells = { readonly [D in Dimension]: readonly Cell[] }
-
-const DIMENSIONS: readonly Dimension[] = [...VISIT_DIMENSIONS, ...EVENT_DIMENSIONS]
 
 export function hourCells(counted: readonly CountedCell[]): HourCells {
   const cells = recordOf(DIMENSIONS, (): Cell[] => [])

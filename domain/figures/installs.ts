@@ -42,7 +42,7 @@ export const INSTALLS_BY = [...ORIGIN_DIMENSIONS, ...MACHINE_DIMENSIONS] as cons
 export type OriginDimension = (typeof ORIGIN_DIMENSIONS)[number]
 export type InstallDimension = (typeof INSTALLS_BY)[number]
 
-export function isOriginDimension(dimension: InstallDimension): dimension is OriginDimension {
+export function isOriginDimension(dimension: string): dimension is OriginDimension {
   return ORIGIN_DIMENSIONS.some((each) => each === dimension)
 }
 
@@ -81,6 +81,17 @@ export const ROW_KINDS = [
   'other',
 ] as const
 export type RowKind = (typeof ROW_KINDS)[number]
+
+export interface FigureRow {
+  readonly row: RowKind
+  /** Empty unless the row is one of a value. */
+  readonly value: string
+}
+
+/** The key of a row among others of one dimension, and of the row of another period that it is compared with. */
+export function rowKey({ row, value }: FigureRow): string {
+  return `${row} ${value}`
+}
 
 /** What people read in the place of a value. */
 export const ROW_LABELS: Readonly<Record<Exclude<RowKind, 'value'>, string>> = {

@@ -6,10 +6,10 @@ export interface InstallProgress {
   /** An installer came to its end: the install is such an event, or one belongs to it. */
   readonly isCompleted: boolean
   /** And the product ran for the first time within seven days before or after that. */
-  readonly isRan: boolean
+  readonly hasRun: boolean
 }
 
-export const NO_PROGRESS: InstallProgress = { isCompleted: false, isRan: false }
+export const NO_PROGRESS: InstallProgress = { isCompleted: false, hasRun: false }
 
 type KnownEvent = JudgedEvent & { readonly kind: InstallKind }
 
@@ -20,7 +20,7 @@ export function installProgress(install: KnownEvent, events: readonly KnownEvent
   if (completion === undefined) return NO_PROGRESS
   const isNear = ({ receivedAtMs }: KnownEvent): boolean =>
     Math.abs(receivedAtMs - completion.receivedAtMs) <= BELONGS_MS
-  return { isCompleted: true, isRan: events.some((event) => event.eventType === 'first_run' && isNear(event)) }
+  return { isCompleted: true, hasRun: events.some((event) => event.eventType === 'first_run' && isNear(event)) }
 }
 
 function isCompletionOf(install: KnownEvent, event: KnownEvent): boolean {

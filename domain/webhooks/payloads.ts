@@ -37,6 +37,7 @@ const INSTALL = {
   ci: flagData('Whether it ran in CI.'),
   container: flagData('Whether it ran in a container.'),
 }
+const INSTALL_REQUIRED = ['website', 'eventId', 'ci', 'container']
 const DELIVERY = {
   website,
   eventId,
@@ -46,6 +47,7 @@ const DELIVERY = {
   attempts: { type: 'integer', description: 'Attempts that were made.', minimum: 0 },
 } as const satisfies Record<string, JsonSchema>
 const ACME = { website: 'acme-dev', eventId: '2f0c6f6c-6a3e-4f5e-9c57-0d6d7a3f6f11' }
+const ACME_INSTALL = { ...ACME, eventType: 'install_completed', installPath: 'cli', ci: false, container: false }
 const ACME_DELIVERY = { ...ACME, destination: 'acme-ga4', provider: 'ga4' }
 
 export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMessageRow } = {
@@ -58,14 +60,10 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
         visitId: textData('ID of the visit.'),
         visitAt: textData('When the visit began, RFC 3339; absent if that is not known.'),
       },
-      ['website', 'eventId', 'ci', 'container', 'policy', 'visitId'],
+      [...INSTALL_REQUIRED, 'policy', 'visitId'],
     ),
     example: {
-      ...ACME,
-      eventType: 'install_completed',
-      installPath: 'cli',
-      ci: false,
-      container: false,
+      ...ACME_INSTALL,
       policy: 'latest_visit',
       visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e',
       visitAt: '2026-11-22T05:12:00.000Z',
@@ -74,20 +72,10 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
   'install.unmatched': {
     when: 'an install event cannot be tied to a visit',
     data: objectSchema({ ...INSTALL, reason: textData('The reason; docs/tasks/unmatched.md lists them.') }, [
-      'website',
-      'eventId',
-      'ci',
-      'container',
+      ...INSTALL_REQUIRED,
       'reason',
     ]),
-    example: {
-      ...ACME,
-      eventType: 'install_completed',
-      installPath: 'cli',
-      ci: false,
-      container: false,
-      reason: 'no_receipt',
-    },
+    example: { ...ACME_INSTALL, reason: 'no_receipt' },
   },
   'delivery.failed': {
     when: 'a delivery to a provider has failed for good; it can be replayed',

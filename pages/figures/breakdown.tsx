@@ -3,13 +3,13 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import type { InstallDimension } from '../../domain/figures/installs.ts'
+import { rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
 import type { ValuedInstalls } from '../data/figures.ts'
 import { nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
-import { installsOfRow, rowKey, rowLabel } from './rows.ts'
+import { installsOfRow, rowLabel } from './rows.ts'
 
 interface InstallBreakdownProps {
   readonly title: string

@@ -117,15 +117,13 @@ function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
 }
 
 /** What is below a column, in the organisation's time zone. */
-function columnName(at: number, { step, timeZone }: FunnelFigures): string {
-  const style = step === 'day' ? DAY : new Date(at).getMinutes() === 0 ? HOUR : MINUTE
-  return new Intl.DateTimeFormat(undefined, { ...style, timeZone }).format(at)
+function columnNames({ step, timeZone }: FunnelFigures): (at: number) => string {
+  const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone })
+  const hour = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', timeZone })
+  // Some hours begin at half past, or at a quarter.
+  const minute = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZone })
+  return (at) => (step === 'day' ? day : new Date(at).getMinutes() === 0 ? hour : minute).format(at)
 }
-
-const DAY = { month: 'short', day: 'numeric' } as const
-const HOUR = { weekday: 'short', hour: 'numeric' } as const
-/** Where hours begin at half past, or at a quarter. */
-const MINUTE = { weekday: 'short', hour: 'numeric', minute: '2-digit' } as const
 
 /** A period begins and ends with whole hours, so days at its ends may be cut. */
 function cutText(days: readonly string[]): string {
@@ -136,6 +134,7 @@ function cutText(days: readonly string[]): string {
 function Days({ organization, filters, figures }: PartProps): ReactNode {
   const { step: size, steps, timeZone } = figures
   const isByDay = size === 'day'
+  const columnName = columnNames(figures)
   const cut = isByDay ? steps.filter(({ isPart }) => isPart) : []
   const zone = timeZone.replaceAll('_', ' ')
   return (
@@ -150,7 +149,7 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
             each={isByDay ? `Day (${zone})` : 'Hour'}
             columns={steps.map(({ at, until, isPart, ...counts }) => ({
               key: String(at),
-              name: columnName(at, figures),
+              name: columnName(at),
               isPart: isByDay && isPart,
               count: counts[step.id],
               link: (text) => (
@@ -164,7 +163,7 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
       </div>
       {isByDay && (
         <p className="footnote">
-          Days are those of {zone}. {cutText(cut.map(({ at }) => columnName(at, figures)))}
+          Days are those of {zone}. {cutText(cut.map(({ at }) => columnName(at)))}
         </p>
       )}
     </section>

@@ -1,18 +1,8 @@
 /** Rows of figures: what people read of each, and the installs and visits that it counts. */
 
-import { ROW_LABELS, type InstallDimension, type RowKind } from '../../domain/figures/installs.ts'
+import { ROW_LABELS, type FigureRow, type InstallDimension, type RowKind } from '../../domain/figures/installs.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
-
-interface FigureRow {
-  readonly row: RowKind
-  readonly value: string
-}
-
-/** The key of a row among others of one dimension, and of the row of another period that it is compared with. */
-export function rowKey({ row, value }: FigureRow): string {
-  return `${row} ${value}`
-}
 
 /** What a row without a value is called, by dimension where there is a better word. */
 export function rowLabel(by: InstallDimension, row: Exclude<RowKind, 'value'>): string {

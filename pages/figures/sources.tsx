@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { rowKey } from '../../domain/figures/installs.ts'
 import { commandFilters, figuresPath, sourcesQuery, type SourceFigures } from '../data/figures.ts'
 import { nameOfBefore } from '../data/period.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
@@ -19,7 +20,7 @@ import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
 import { InstallsOfRow } from './breakdown.tsx'
 import { listFilters, visitsOf } from './list-of.ts'
-import { rowKey, rowLabel, visitsOfRow } from './rows.ts'
+import { rowLabel, visitsOfRow } from './rows.ts'
 import { SharedCommands } from './fan-out.tsx'
 
 export function SourcesPage(): ReactNode {

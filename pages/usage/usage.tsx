@@ -133,43 +133,36 @@ function DayBars({ days, organization }: DayProps): ReactNode {
               <td>
                 <meter value={pageViews + events} max={most} aria-hidden="true" />
               </td>
-              <td className="number">
-                {pageViews === 0 ? (
-                  shownCount(pageViews)
-                ) : (
-                  <Link to={'/app/$organization/visits'} params={{ organization }} search={dayOf(at)}>
-                    {shownCount(pageViews)}
-                  </Link>
-                )}
-              </td>
-              <td className="number">
-                {events === 0 ? (
-                  shownCount(events)
-                ) : (
-                  <Link to={'/app/$organization/installs'} params={{ organization }} search={dayOf(at)}>
-                    {shownCount(events)}
-                  </Link>
-                )}
-              </td>
-              <td className="number">
-                {installs === 0 ? (
-                  shownCount(installs)
-                ) : (
-                  <Link
-                    to={'/app/$organization/installs'}
-                    params={{ organization }}
-                    search={{ ...dayOf(at), kind: 'install' }}
-                  >
-                    {shownCount(installs)}
-                  </Link>
-                )}
-              </td>
+              <CountCell count={pageViews}>
+                <Link to={'/app/$organization/visits'} params={{ organization }} search={dayOf(at)}>
+                  {shownCount(pageViews)}
+                </Link>
+              </CountCell>
+              <CountCell count={events}>
+                <Link to={'/app/$organization/installs'} params={{ organization }} search={dayOf(at)}>
+                  {shownCount(events)}
+                </Link>
+              </CountCell>
+              <CountCell count={installs}>
+                <Link
+                  to={'/app/$organization/installs'}
+                  params={{ organization }}
+                  search={{ ...dayOf(at), kind: 'install' }}
+                >
+                  {shownCount(installs)}
+                </Link>
+              </CountCell>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+/** A count that links to what was counted, if there is any. */
+function CountCell({ count, children }: { readonly count: number; readonly children: ReactNode }): ReactNode {
+  return <td className="number">{count === 0 ? shownCount(count) : children}</td>
 }
 
 function dayOf(since: number): Bounds {

@@ -17,7 +17,7 @@ const JUDGED_COLUMNS = {
   is_begun_by_run: 'flag',
   version_before: 'text',
   is_completed: 'flag',
-  is_ran: 'flag',
+  has_run: 'flag',
 } as const
 
 const MACHINE_COLUMNS = {

@@ -59,6 +59,7 @@ const ORIGINS = keysOf(ORIGIN_COLUMNS)
 
 /** Far more events than an installation reports while they are kept; of one that reports more, the newest are enough. */
 export const EVENTS_OF_INSTALLATION = 1_000
+/** Of one answer about many installations. */
 const MAX_ROWS = 1_000_000
 /** Hours with more events than that are counted in several pieces. */
 export const EVENTS_AT_ONCE = 5_000

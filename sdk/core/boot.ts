@@ -57,7 +57,8 @@ export function boot(options: PageOptions): Whence {
     if (navigation) {
       navigation.addEventListener('currententrychange', () => {
         // Routers also replace an entry by itself, and fragments change.
-        if (pathname === (pathname = location.pathname)) return
+        if (pathname === location.pathname) return
+        pathname = location.pathname
         page.registeredId = undefined
         for (const scope of page.scopes.values()) scope.isDue = page.isAutomatic
         resume(page)

@@ -1,6 +1,6 @@
 /** Has an engine of its own, with the memory of the embedded one, merge figures of many hours, and prints its parts as JSON. Its folder is the first argument. */
 
-import { EVENT_DIMENSIONS, MAX_CELLS, VISIT_DIMENSIONS } from '../../domain/figures/cells.ts'
+import { DIMENSIONS, MAX_CELLS } from '../../domain/figures/cells.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 
@@ -11,7 +11,6 @@ const PARTS = 4
 const HOURS = 180
 /** Counted anew, rows are merged with those they replace, while the engine still holds memory of the merges before. */
 const ROUNDS = 2
-const DIMENSIONS = [...VISIT_DIMENSIONS, ...EVENT_DIMENSIONS]
 const CELLS = `arrayMap(place -> (concat('value-', toString(place)), 1, 1, 1, 1, 1, 1, 1), range(${MAX_CELLS}))`
 
 const connection = await openChdb(process.argv[2] ?? '', { memoryBytes: MEMORY_BYTES })

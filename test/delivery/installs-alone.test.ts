@@ -35,7 +35,7 @@ function countedRow(eventId: string, more: Partial<StoredCountRow> = {}): Stored
     is_begun_by_run: false,
     version_before: '',
     is_completed: true,
-    is_ran: false,
+    has_run: false,
     product_version: '',
     install_path: 'cli',
     platform: 'linux',

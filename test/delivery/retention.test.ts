@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { deleteOlder } from '../../delivery/retention.ts'
-import { EVENT_DIMENSIONS, VISIT_DIMENSIONS } from '../../domain/figures/cells.ts'
+import { DIMENSIONS } from '../../domain/figures/cells.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
 import type { Catalog } from '../../domain/catalog.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
@@ -68,7 +68,7 @@ describe('a shorter retention', () => {
     ]
   }
   const hourRow = (hour: number) => {
-    const none = recordOf([...VISIT_DIMENSIONS, ...EVENT_DIMENSIONS], () => [])
+    const none = recordOf(DIMENSIONS, () => [])
     return {
       organization: 'acme',
       website: 'acme-dev',

@@ -104,10 +104,11 @@ describe('sdk, pages that change after they have loaded', function () {
         await page.evaluate(insert)
         // In view, before anybody comes near it.
         await tokenIsHere()
+        await page.evaluate('navigator.clipboard.writeText("")')
         await page.evaluate(
           'document.querySelector("button").dispatchEvent(new MouseEvent("click", { bubbles: true }))',
         )
-        await wait(100)
+        await page.waitForFunction('navigator.clipboard.readText().then((text) => text !== "")')
         expect(await copied()).to.match(FILLED)
       })
 

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 
 import { csvCell } from '../../../common/csv.ts'
-import { named } from '../../../dashboard/figures/answers.ts'
 import { figuresBy } from '../../../dashboard/figures/pages.ts'
 import { readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
 import {
@@ -13,7 +12,7 @@ import {
   readInstallSteps,
 } from '../../../dashboard/figures/read-installs.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
-import { VISIT_STEPS } from '../../../domain/figures/cells.ts'
+import { namedCounts, VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import {
   INSTALL_COUNTS,
   INSTALLS_BY,
@@ -187,7 +186,7 @@ async function reportByDay(source: FigureSource, { sinceMs, untilMs, zone }: Rep
   const installs = await readInstallSteps(source, await installSlices(source, { sinceMs, untilMs }), days)
   const shown = new Intl.DateTimeFormat('sv', { timeZone: zone.name, dateStyle: 'short' })
   const lines = days.map(({ at }, place): ReportLine => {
-    const counts = lineCounts(installs[place] ?? NO_INSTALLS, named(VISIT_STEPS, visits[place] ?? []))
+    const counts = lineCounts(installs[place] ?? NO_INSTALLS, namedCounts(VISIT_STEPS, visits[place] ?? []))
     return { row: 'value', value: shown.format(at), counts }
   })
   const counted = lines.filter(({ counts }) => Object.values(counts).some((count) => count !== 0))

@@ -38,8 +38,8 @@ import type { KafkaSettings } from './url.ts'
 import { DemandedTopics, isThere, startWhenThere } from './demand.ts'
 import { ALL_TOPICS, isAlwaysThere } from './topic-groups.ts'
 import { endedWithin, within } from '../../../common/deadline.ts'
-
 import { NoBrokerAnswers } from './topics.ts'
+
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
 
 const KIB = 1024
@@ -162,14 +162,7 @@ class LogInKafka implements EventLog {
     if (isAlwaysThere(topic) || (await look())) return start()
     const onFailure = (error: unknown): void => this.#rules.listener.onHandlerFailure(error, topic, group)
     const awaited = startWhenThere({ isThere: look, start, onFailure })
-    this.#consumers.add(awaited)
-    return {
-      rewind: (sinceMs) => awaited.rewind(sinceMs),
-      close: async () => {
-        await awaited.close()
-        this.#consumers.delete(awaited)
-      },
-    }
+    return this.#closedWithLog(awaited)
   }
 
   async #startMember(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer> {
@@ -190,12 +183,17 @@ class LogInKafka implements EventLog {
       },
       this.#memberSettings(),
     )
-    this.#consumers.add(member)
+    return this.#closedWithLog(member)
+  }
+
+  /** The consumer, which the log closes if nobody else does before. */
+  #closedWithLog(consumer: Consumer): Consumer {
+    this.#consumers.add(consumer)
     return {
-      rewind: (sinceMs) => member.rewind(sinceMs),
+      rewind: (sinceMs) => consumer.rewind(sinceMs),
       close: async () => {
-        await member.close()
-        this.#consumers.delete(member)
+        await consumer.close()
+        this.#consumers.delete(consumer)
       },
     }
   }

@@ -4,13 +4,15 @@ import { INSTALL_TIME_BUCKETS_S } from '../../../domain/figures/cells.ts'
 import {
   INSTALL_COUNTS,
   MAX_HOUR_VALUES,
+  isOriginDimension,
   ORIGIN_DIMENSIONS,
   type InstallCount,
   type InstallDimension,
 } from '../../../domain/figures/installs.ts'
-import { keysOf } from '../../../domain/typed-keys.ts'
+import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { once, pageOf, withinPeriod } from '../query-parts.ts'
 import { websitesAsked, type AskedWebsites } from './ranges.ts'
+import { visitAgeS } from './raw-figures.ts'
 
 /** By these besides the dimensions that people choose: how the visit of an install was found, and why it has none. */
 export type InstallColumn = InstallDimension | 'policy' | 'reason'
@@ -41,16 +43,7 @@ const MAX_HOURS = 10_000
 const MAX_QUARTERS = 4 * MAX_HOURS
 
 const COLUMN_OF: Readonly<Record<InstallColumn, string>> = {
-  source: 'source',
-  medium: 'medium',
-  channel: 'channel',
-  campaign: 'campaign',
-  term: 'term',
-  content: 'content',
-  referrer: 'referrer',
-  landing_page: 'landing_page',
-  page: 'page',
-  visitor_platform: 'visitor_platform',
+  ...recordOf(ORIGIN_DIMENSIONS, (dimension) => dimension),
   path: 'install_path',
   platform: 'platform',
   agent: 'agent',
@@ -61,14 +54,12 @@ const COLUMN_OF: Readonly<Record<InstallColumn, string>> = {
   reason: 'reason',
 }
 
-function isOfVisit(column: InstallColumn): boolean {
-  return ORIGIN_DIMENSIONS.some((each) => each === column)
-}
-
 /** What row an event is of. The visit of a matched one may have been erased, or not be there yet: it has no value then. */
 function rowSql(column: InstallColumn): string {
   const own = `if(${COLUMN_OF[column]} = '', 'empty', 'value')`
-  return isOfVisit(column) ? `multiIf(resolution != 'matched', resolution, NOT is_visit_known, 'unknown', ${own})` : own
+  return isOriginDimension(column)
+    ? `multiIf(resolution != 'matched', resolution, NOT is_visit_known, 'unknown', ${own})`
+    : own
 }
 
 const COUNT_SQL: Readonly<Record<InstallCount, string>> = {
@@ -79,7 +70,7 @@ const COUNT_SQL: Readonly<Record<InstallCount, string>> = {
   counted: "kind = 'install' AND resolution = 'counted'",
   known_source: "kind = 'install' AND resolution = 'matched' AND source != ''",
   completed: "kind = 'install' AND is_completed",
-  ran: "kind = 'install' AND is_ran",
+  ran: "kind = 'install' AND has_run",
   upgrades: "kind = 'upgrade'",
   reinstalls: "kind = 'reinstall'",
 }
@@ -91,14 +82,14 @@ function eventsSql(period: InstallPeriod, columns: readonly string[], scope = 'N
   const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
   const wanted = filters.map((column) => {
     const condition = `${COLUMN_OF[column]} = {${column}:String}`
-    return isOfVisit(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
+    return isOriginDimension(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
   })
   const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", scope, ...wanted]
   return `(SELECT ${columns.join(', ')} FROM ${once('counted_installs')}
     PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} WHERE ${conditions.join(' AND ')})`
 }
 
-const RESULT = ['received_at', 'kind', 'resolution', 'source', 'is_completed', 'is_ran'] as const
+const RESULT = ['received_at', 'kind', 'resolution', 'source', 'is_completed', 'has_run'] as const
 
 export const COUNTED_INSTALL_QUERIES = {
   /** How many events there are by hour, repeats included: it decides how long the periods of the others may be. */
@@ -132,7 +123,7 @@ export const COUNTED_INSTALL_QUERIES = {
     (
       period,
     ) => `SELECT toUInt8(arrayCount(start -> start <= age, [${INSTALL_TIME_BUCKETS_S.join(', ')}]) - 1) AS bucket, count() AS installs
-    FROM (SELECT intDiv(toUnixTimestamp64Milli(received_at) - toUnixTimestamp64Milli(assumeNotNull(visit_issued_at)), 1000) AS age
+    FROM (SELECT ${visitAgeS('assumeNotNull(visit_issued_at)')} AS age
       FROM ${eventsSql(period, [...RESULT, 'visit_issued_at'])}
       WHERE kind = 'install' AND resolution = 'matched' AND visit_issued_at IS NOT NULL AND age >= 0)
     GROUP BY bucket ORDER BY bucket LIMIT ${INSTALL_TIME_BUCKETS_S.length}`,

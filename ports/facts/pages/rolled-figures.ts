@@ -1,7 +1,8 @@
 /** Figures of long periods, from the rows that the role `rollup` keeps for each website and hour. */
 
-import type { Dimension } from '../../../domain/figures/cells.ts'
+import { DIMENSIONS, type Dimension } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
+import { recordOf } from '../../../domain/typed-keys.ts'
 import { at, once, withinPeriod } from '../query-parts.ts'
 import { websitesAsked, type AskedWebsites } from './ranges.ts'
 
@@ -40,24 +41,8 @@ const hoursOf = (period: RolledPeriod): string => `${once('website_hours')} PREW
   AND ${withinPeriod('hour')}`
 const SUMS = `[${[2, 3, 4, 5, 6, 7, 8].map((place) => `sum(cell.${place})`).join(', ')}]`
 
-/** Only these words may become part of a text. */
-const COLUMNS: Readonly<Record<Dimension, string>> = {
-  visits: 'visits',
-  source: 'source',
-  medium: 'medium',
-  channel: 'channel',
-  campaign: 'campaign',
-  term: 'term',
-  content: 'content',
-  referrer: 'referrer',
-  landing_page: 'landing_page',
-  page: 'page',
-  visitor_platform: 'visitor_platform',
-  page_views: 'page_views',
-  visitor_kind: 'visitor_kind',
-  events: 'events',
-  delivery: 'delivery',
-}
+/** The column of each. Only these words may become part of a text. */
+const COLUMNS = recordOf(DIMENSIONS, (dimension) => dimension)
 
 export const rolledCells = (period: RolledPeriod): string => `
   SELECT cell.1 AS value, ${SUMS} AS counts FROM (SELECT ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})

@@ -377,7 +377,7 @@ CREATE TABLE IF NOT EXISTS counted_installs {{onCluster}}
     is_begun_by_run Bool COMMENT 'A first run was that install',
     version_before LowCardinality(String) COMMENT 'The last version named before this event',
     is_completed Bool COMMENT 'Of an install: an installer came to its end',
-    is_ran Bool COMMENT 'Of such an install: it ran for the first time within seven days of that',
+    has_run Bool COMMENT 'Of such an install: it ran for the first time within seven days of that',
     product_version LowCardinality(String),
     install_path LowCardinality(String),
     platform LowCardinality(String),
