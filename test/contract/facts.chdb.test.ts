@@ -269,6 +269,21 @@ describe('Facts on chDB', () => {
     ).to.have.lengthOf(20)
   })
 
+  it('lists a value that brought an install, however many values have more visits', async () => {
+    const busy = `arrayMap(place -> (concat('busy-', toString(place)), 2, 0, 0, 0, 0, 0, 0), range(10_000))`
+    await connection.command(`
+      INSERT INTO website_hours (organization, website, hour, retention_days, row_version, source)
+      SELECT 'many', 'many-values', toDateTime64('2026-03-01 00:00:00', 3, 'UTC'), 400, 1,
+        arrayPushBack(${busy}, ('rare', 1, 1, 1, 1, 1, 0, 1))`)
+    const period = { organizations: ['many'], websites: ['many-values'], column: 'source' } as const
+    const [first] = await facts.run('rolledCells', {
+      ...period,
+      since_ms: Date.UTC(2026, 2, 1),
+      until_ms: Date.UTC(2026, 2, 1, 1),
+    })
+    expect(first).to.deep.equal({ value: 'rare', counts: [1, 1, 1, 1, 1, 0, 1] })
+  })
+
   it('leaves no setting behind in the session', async () => {
     const before = await changedSettings(connection)
     const record = installRecord({ website: unique('site') })

@@ -44,9 +44,11 @@ const SUMS = `[${[2, 3, 4, 5, 6, 7, 8].map((place) => `sum(cell.${place})`).join
 /** The column of each. Only these words may become part of a text. */
 const COLUMNS = recordOf(DIMENSIONS, (dimension) => dimension)
 
+/** Those that brought an install come first: a page puts its installs beside its visits, however many values there are. */
 export const rolledCells = (period: RolledPeriod): string => `
   SELECT cell.1 AS value, ${SUMS} AS counts FROM (SELECT ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
-  ARRAY JOIN cells AS cell GROUP BY value ORDER BY counts[1] DESC, value LIMIT ${MAX_VALUES}`
+  ARRAY JOIN cells AS cell GROUP BY value
+  ORDER BY counts[5] > 0 DESC, counts[1] DESC, value LIMIT ${MAX_VALUES}`
 
 export const rolledSteps = (period: RolledPeriod): string => `
   SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
