@@ -6,6 +6,7 @@
 import { keysOf } from '../../domain/typed-keys.ts'
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
 import { COUNTED_INSTALL_COLUMNS } from './counted-install-columns.ts'
+import { SPEND_TABLES } from './spend-tables.ts'
 import { STREAM_TABLES } from './stream-tables.ts'
 import { VISIT_COLUMNS } from './visits.ts'
 
@@ -251,6 +252,7 @@ export const TABLE_COLUMNS = {
       landing_page: 'cells',
       page: 'cells',
       visitor_platform: 'cells',
+      source_campaign: 'cells',
       page_views: 'cells',
       visitor_kind: 'cells',
       events: 'cells',
@@ -294,6 +296,7 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: { column: 'happened_at', span: 'month' },
   },
+  ...SPEND_TABLES,
   /** Inserted last, so that a mark exists only after its facts. */
   hour_marks: {
     columns: {
@@ -323,6 +326,8 @@ export const DERIVED_TABLES = [
   'stream_pointers',
   'stream_progress',
   'webhook_attempts',
+  'spend_rows',
+  'spend_imports',
 ] as const
 export type DerivedTable = (typeof DERIVED_TABLES)[number]
 

@@ -70,6 +70,9 @@ export const COUNTED_BY = {
   visitor_platform: 'visitor_platform',
 } as const satisfies Readonly<Record<OriginDimension, string>>
 
+/** Both together, with which ad spend is compared (`domain/spend/joined-spend.ts`). */
+export const SOURCE_CAMPAIGN = "concat(source, '\\t', campaign)"
+
 /** Absent fields become empty text. */
 export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
   const { utm } = visit

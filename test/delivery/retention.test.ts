@@ -16,6 +16,7 @@ import {
   installRecord,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { spendRecords } from '../contract/spend-samples.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { bareCatalog } from '../api/support/bare-api.ts'
@@ -64,6 +65,7 @@ describe('a shorter retention', () => {
       handoffRecord({ ...of, visitId, issuedAtMs: atMs, askedAtMs: atMs, visit: null }),
       install,
       decisionRecord(install),
+      ...spendRecords({ ...of, atMs, rows: [[new Date(atMs).toISOString().slice(0, 10), 'google', 'launch', 1]] }),
       deliveryRecord({ ...of, eventId, ...(days === 45 ? { atMs } : { installReceivedAtMs: atMs, atMs: NOW_MS }) }),
     ]
   }

@@ -4,7 +4,7 @@ import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { once, withinPeriod } from '../query-parts.ts'
-import { COUNTED_BY, IS_VISIT } from '../visits.ts'
+import { COUNTED_BY, IS_VISIT, SOURCE_CAMPAIGN } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import {
   websitesAsked,
@@ -106,7 +106,7 @@ export function visitSteps(period: RawPeriod): string {
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 }
 
-const VISIT_VALUES = Object.entries(COUNTED_BY)
+const VISIT_VALUES = Object.entries({ ...COUNTED_BY, source_campaign: SOURCE_CAMPAIGN })
 const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dimension})`).join(', ')
 
 /** The funnel: distinct visits of the period by value, and how many of them reached each step. */

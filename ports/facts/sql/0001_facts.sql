@@ -347,6 +347,7 @@ CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
     landing_page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     visitor_platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    source_campaign Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     page_views Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     visitor_kind Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     events Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
@@ -567,4 +568,54 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(happened_at)
 ORDER BY (organization, webhook, message_id, number)
 TTL toDateTime(happened_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- What advertising cost, as it was imported from files: one row for each line. Of a day and source the rows of the latest import count that is
+-- in spend_imports and not removed; those of others stay, so that nothing depends on the order in which entries of the log arrive, and a removal
+-- shows again what the import had replaced.
+CREATE TABLE IF NOT EXISTS spend_rows {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    day DateTime64(3, 'UTC') COMMENT 'Of the ad account; when it begins in UTC' CODEC(Delta, LZ4),
+    import_id String COMMENT '28 hex digits, ascending with time',
+    line UInt32 COMMENT 'Of the file, from 1',
+    source LowCardinality(String),
+    campaign String COMMENT 'Empty: of none',
+    currency LowCardinality(String) COMMENT 'Code of ISO 4217',
+    amount UInt64 COMMENT 'In the smallest unit of the currency',
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, day, import_id, line)
+TTL toDateTime(day) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- Imports of such files. A row is there only once all rows of the file are.
+CREATE TABLE IF NOT EXISTS spend_imports {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    id String,
+    imported_at DateTime64(3, 'UTC'),
+    imported_by String COMMENT 'The person; empty for a command line',
+    file_name String,
+    rows UInt32,
+    first_day DateTime64(3, 'UTC'),
+    last_day DateTime64(3, 'UTC'),
+    totals String COMMENT 'JSON: amounts by currency',
+    is_removed Bool,
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, id)
+TTL toDateTime(last_day) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
