@@ -316,10 +316,12 @@ describe('the tools', function () {
     const noticed = (rows: readonly Record<string, any>[]) => rows.filter(({ type }) => type !== 'object_created')
     const all = await until(
       async () => rowsOf(good(await tool('activity', '--json'))),
-      (rows) => noticed(rows).length >= 3,
+      (rows) => noticed(rows).length >= 5,
     )
     expect(all.map(({ type }) => type)).to.include('object_created')
     expect(noticed(all).map(({ type }) => type)).to.have.members([
+      'spend_imported',
+      'spend_removed',
       'origin_not_registered',
       'catalog_problem',
       'rate_limit_reached',
