@@ -93,7 +93,7 @@ const LIMITS_IN_FORCE = {
   paymentWebhookAgeMs: 5 * MINUTE_MS,
   supportDiagnosticsBytes: 16 * KIB,
   spendFileBytes: 5 * 1024 * KIB,
-  spendFileNameChars: 255,
+  spendFileNameChars: 200,
   /** Of one row, in the smallest unit of its currency. */
   spendAmountUnits: 1_000_000_000_000,
   logStreamBacklogRecords: 1_000_000,

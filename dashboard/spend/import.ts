@@ -53,9 +53,9 @@ export function importSpend(parts: ImportParts) {
       fileName: file,
       retentionDays: website.retentionDays,
     }
-    const outcome = await alone(hotState, { key: `spend/${organization.id}`, owner: call.requestId }, async () => {
+    const outcome = await onlyOne(hotState, { key: `spend/${organization.id}`, owner: call.requestId }, async () => {
       const entries = new SpendEntries(own)
-      const refused = await readFile(call.body, reader, entries)
+      const refused = await readUpload(call.body, reader, entries)
       if (refused !== null) return refused
       // The file may have taken its time, and nothing of it counts yet.
       if (!(await stillAllowed(call, ROLE_ACTIONS.importSpend.least))) return refuse('forbidden')
@@ -73,13 +73,13 @@ export function importSpend(parts: ImportParts) {
       actor: own.importedBy,
       logRetentionDays: organization.logRetentionDays,
     })
-    await untilFound(own.id, run, call.signal)
+    await untilListed(own.id, run, call.signal)
     return answerCreated(shownImport(outcome))
   })
 }
 
 /** Null if all of it is right. */
-async function readFile(upload: Upload, reader: SpendReader, entries: SpendEntries): Promise<Refusal | null> {
+async function readUpload(upload: Upload, reader: SpendReader, entries: SpendEntries): Promise<Refusal | null> {
   const refused = await upload.read((bytes) => {
     for (const row of reader.read(bytes)) entries.add(row)
     return !reader.isGivenUp
@@ -90,7 +90,7 @@ async function readFile(upload: Upload, reader: SpendReader, entries: SpendEntri
 }
 
 /** Does the work unless somebody else does such work; if this process dies, others may begin after a while. */
-async function alone(
+async function onlyOne(
   hotState: OnceVerbs,
   { key, owner }: { readonly key: string; readonly owner: string },
   work: () => Promise<SpendImportRecord | Refusal>,
@@ -111,7 +111,7 @@ async function alone(
 const PAUSES_MS = [100, 100, 100, 200, 300, 500] as const
 
 /** Whoever has the answer can then read the import. If the facts are unavailable or late, the answer comes all the same: nothing can be lost. */
-async function untilFound(id: string, run: ScopedQueries['run'], signal: AbortSignal): Promise<void> {
+async function untilListed(id: string, run: ScopedQueries['run'], signal: AbortSignal): Promise<void> {
   try {
     for (const pauseMs of PAUSES_MS) {
       await wait(pauseMs, undefined, { signal })

@@ -18,11 +18,11 @@ export interface CsvFault {
 const MOST_FIELDS = 200
 
 /** `start`: nothing of the field is read yet. `closed`: its closing quote is. */
-type Place = 'start' | 'plain' | 'quoted' | 'closed'
+type FieldPlace = 'start' | 'plain' | 'quoted' | 'closed'
 
 /** Lines end with a line feed, a carriage return, or both. Empty lines are no records. */
 export class CsvReader {
-  #place: Place = 'start'
+  #place: FieldPlace = 'start'
   #field = ''
   #fields: string[] = []
   #line = 1

@@ -10,12 +10,12 @@ const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
 const USUAL_PLACES = 2
 /** ISO 4217, list one of 2026-01-01: the currencies whose minor unit is not a hundredth. */
 const OTHER_PLACES: ReadonlyMap<string, number> = new Map([
-  ...namesOf('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF', 0),
-  ...namesOf('BHD IQD JOD KWD LYD OMR TND', 3),
-  ...namesOf('CLF UYW', 4),
+  ...codesOf('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF', 0),
+  ...codesOf('BHD IQD JOD KWD LYD OMR TND', 3),
+  ...codesOf('CLF UYW', 4),
 ])
 
-function namesOf(codes: string, places: number): readonly (readonly [string, number])[] {
+function codesOf(codes: string, places: number): readonly (readonly [string, number])[] {
   return codes.split(' ').map((code) => [code, places])
 }
 

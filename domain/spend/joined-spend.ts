@@ -14,7 +14,7 @@ export interface Joinable {
   readonly installs: ReadonlyMap<string, number>
 }
 
-export interface JoinedSpend extends SpendOf {
+interface JoinedSpend extends SpendOf {
   readonly visits: number
   readonly installs: number
   /** Of the smallest unit, not rounded; null if there is none. */
@@ -30,7 +30,7 @@ interface CurrencySpend extends SpendTotal {
   readonly other: number
 }
 
-interface SpendFigures {
+interface ComparedSpend {
   readonly currencies: readonly CurrencySpend[]
   /** The greatest amounts first. */
   readonly rows: readonly JoinedSpend[]
@@ -48,7 +48,7 @@ export function joinSpend(
   spend: readonly SpendOf[],
   totals: readonly SpendTotal[],
   { visits, installs }: Joinable,
-): SpendFigures {
+): ComparedSpend {
   const rows: JoinedSpend[] = []
   const notJoined: SpendOf[] = []
   for (const own of spend) {

@@ -16,7 +16,7 @@ export interface SpendProblem {
 }
 
 /** Where each column is among the fields of a record. */
-interface Layout {
+interface FileLayout {
   readonly places: Readonly<Record<SpendColumn, number>>
   readonly headers: readonly string[]
 }
@@ -33,7 +33,7 @@ export class SpendReader {
   readonly #csv = new CsvReader()
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   readonly #problems: SpendProblem[] = []
-  #layout: Layout | null = null
+  #layout: FileLayout | null = null
   #isUnreadable = false
   #lastLine = 1
   #rows = 0
@@ -99,7 +99,7 @@ export class SpendReader {
     if (fault !== null) this.#note(fault.line, this.#layout?.headers[fault.field - 1] ?? '', fault.message)
   }
 
-  #readHeader({ line, fields }: CsvRecord): Layout | null {
+  #readHeader({ line, fields }: CsvRecord): FileLayout | null {
     const { headers, fixed } = this.#form
     const wanted = SPEND_COLUMNS.filter((column) => !Object.hasOwn(fixed, column))
     const isDivided = fields.length > 1 || wanted.every((column) => fields.includes(headers[column]))
@@ -116,7 +116,7 @@ export class SpendReader {
     return { places: recordOf(SPEND_COLUMNS, (column) => fields.indexOf(headers[column])), headers: fields }
   }
 
-  #readRow({ line, fields }: CsvRecord, { places, headers }: Layout): SpendRow | null {
+  #readRow({ line, fields }: CsvRecord, { places, headers }: FileLayout): SpendRow | null {
     this.#rows += 1
     if (fields.length !== headers.length) {
       this.#note(line, '', `The line has ${fields.length} fields, and the first line has ${headers.length}.`)

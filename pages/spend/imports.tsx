@@ -39,14 +39,14 @@ export function SpendImports({ organization, filters }: ImportsProps): ReactNode
                   <Moment ms={each.importedAt} />
                 </td>
                 <td data-label="website">{each.website}</td>
-                <td data-label="days">{daysText(each)}</td>
+                <td data-label="days">{importedDays(each)}</td>
                 <td className="number" data-label="rows">
                   {shownCount(each.rows)}
                 </td>
                 <td className="number" data-label="spent">
                   {each.totals.map((total) => moneyText(total.amount, total)).join(', ')}
                 </td>
-                <td className="actions">{mayRemove && <Removal organization={organization.id} of={each} />}</td>
+                <td className="actions">{mayRemove && <SpendRemoval organization={organization.id} of={each} />}</td>
               </tr>
             ))}
           </tbody>
@@ -56,7 +56,7 @@ export function SpendImports({ organization, filters }: ImportsProps): ReactNode
   )
 }
 
-function daysText({ firstDay, lastDay }: SpendImport): string {
+function importedDays({ firstDay, lastDay }: SpendImport): string {
   return firstDay === lastDay ? firstDay : `${firstDay} to ${lastDay}`
 }
 
@@ -65,7 +65,7 @@ interface RemovalProps {
   readonly of: SpendImport
 }
 
-function Removal({ organization, of }: RemovalProps): ReactNode {
+function SpendRemoval({ organization, of }: RemovalProps): ReactNode {
   const queries = useQueryClient()
   const [isAsking, setIsAsking] = useState(false)
   const remove = useMutation({

@@ -8,8 +8,8 @@ import { ApiProblem, ask, path, query } from '../data/ask.ts'
 import { boundsOf, figureFilters, type FigureFilters } from '../data/period.ts'
 
 export type SpendFigures = JsonFrom<'spend'>
-export type SpendRow = SpendFigures['rows'][number]
-export type CurrencySpend = SpendFigures['currencies'][number]
+export type SpendLine = SpendFigures['rows'][number]
+export type CurrencyFigures = SpendFigures['currencies'][number]
 export type SpendImport = JsonFrom<'spendImports'>['imports'][number]
 
 export interface SpendFilters extends FigureFilters {

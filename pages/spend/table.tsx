@@ -5,10 +5,10 @@ import type { ReactNode } from 'react'
 import { Bar, shownCount } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { moneyText } from './money.ts'
-import type { CurrencySpend, SpendFigures, SpendRow } from './spend-data.ts'
+import type { CurrencyFigures, SpendFigures, SpendLine } from './spend-data.ts'
 
 interface CurrencyTableProps {
-  readonly currency: CurrencySpend
+  readonly currency: CurrencyFigures
   readonly figures: SpendFigures
 }
 
@@ -23,7 +23,7 @@ export function CurrencyTable({ currency, figures }: CurrencyTableProps): ReactN
       {rows.length > 0 && (
         <div className="wide">
           <table className="list stacks spend">
-            <TableHead columns={[...namesOf(figures), ...NUMBERS.map((head) => ({ number: head }))]} />
+            <TableHead columns={[...nameHeads(figures), ...NUMBERS.map((head) => ({ number: head }))]} />
             <tbody>
               {rows.map((row) => (
                 <Line
@@ -45,12 +45,12 @@ export function CurrencyTable({ currency, figures }: CurrencyTableProps): ReactN
 
 const NUMBERS = ['Spent', 'Visits', 'Per visit', 'Installs', 'Per install'] as const
 
-function namesOf({ by }: SpendFigures): readonly string[] {
+function nameHeads({ by }: SpendFigures): readonly string[] {
   return by === 'source' ? ['Source'] : ['Campaign', 'Source']
 }
 
 interface LineProps extends CurrencyTableProps {
-  readonly row: SpendRow
+  readonly row: SpendLine
   readonly share: number
 }
 
@@ -102,7 +102,7 @@ function NotJoined({ currency, figures }: CurrencyTableProps): ReactNode {
           <h3>Joined no visit and no install: {moneyText(currency.notJoined, currency)}</h3>
           <div className="wide">
             <table className="list stacks spend">
-              <TableHead columns={[...namesOf(figures), { number: 'Spent' }]} />
+              <TableHead columns={[...nameHeads(figures), { number: 'Spent' }]} />
               <tbody>
                 {spend.slice(0, MOST_SHOWN).map(({ source, campaign, amount }) => (
                   <tr key={`${source}\t${campaign}`}>

@@ -11,19 +11,19 @@ import { Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { problemsOf, sendSpend, spendKey, type FileProblem, type SpendUpload } from './spend-data.ts'
 
-interface Draft extends Omit<SpendUpload, 'website' | 'file'> {
+interface UploadDraft extends Omit<SpendUpload, 'website' | 'file'> {
   /** Null: the first one. */
   readonly website: string | null
   readonly file: File | null
 }
 
-const EMPTY_DRAFT: Draft = { website: null, file: null, columns: '', source: '', currency: '' }
+const EMPTY_DRAFT: UploadDraft = { website: null, file: null, columns: '', source: '', currency: '' }
 
 export function SpendForm({ organization }: { readonly organization: string }): ReactNode {
   const queries = useQueryClient()
   const { data: websites = [] } = useQuery(websitesQuery(organization))
   const [draft, setDraft] = useState(EMPTY_DRAFT)
-  const change = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const change = (part: Partial<UploadDraft>): void => setDraft({ ...draft, ...part })
   const website = draft.website ?? websites[0]?.id ?? null
   const send = useMutation({
     mutationFn: (upload: SpendUpload) => sendSpend(organization, upload),
@@ -87,8 +87,8 @@ function codeWithComma(name: string, index: number): ReactNode {
 }
 
 interface OtherColumnsProps {
-  readonly draft: Draft
-  readonly onChange: (part: Partial<Draft>) => void
+  readonly draft: UploadDraft
+  readonly onChange: (part: Partial<UploadDraft>) => void
 }
 
 function OtherColumns({ draft, onChange }: OtherColumnsProps): ReactNode {

@@ -32,7 +32,7 @@ interface KnownWebsite extends OwnedWebsite {
 }
 
 /** What a run works on: the websites that its options name, and the file or the ID that it was given. */
-interface Asked {
+interface SpendArguments {
   readonly known: readonly KnownWebsite[]
   readonly websites: readonly KnownWebsite[]
   readonly named: string
@@ -41,13 +41,13 @@ interface Asked {
 interface Action {
   /** What must follow the name of the action; null if nothing must. */
   readonly needs: string | null
-  readonly act: (run: SpendRun, backend: OpenBackend, asked: Asked) => Promise<number>
+  readonly act: (run: SpendRun, backend: OpenBackend, asked: SpendArguments) => Promise<number>
 }
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['import', { needs: 'the file', act: importNamed }],
-  ['list', { needs: null, act: list }],
-  ['remove', { needs: 'the ID of an import, which `whencectl spend list` shows', act: remove }],
+  ['list', { needs: null, act: listImports }],
+  ['remove', { needs: 'the ID of an import, which `whencectl spend list` shows', act: removeImport }],
 ])
 
 export async function spendTool(run: SpendRun): Promise<number> {
@@ -56,7 +56,7 @@ export async function spendTool(run: SpendRun): Promise<number> {
   if (action === undefined) throw new Error('say import and a file, list, or remove and the ID of an import')
   if (action.needs !== null && named === '') throw new Error(`name ${action.needs}`)
   // Whatever is wrong with the options is said before anything is opened.
-  formOf(run)
+  spendFormOf(run)
   const backend = await openBackend(run.settings)
   try {
     const known = await backend.run('longestRetentions', {})
@@ -66,19 +66,23 @@ export async function spendTool(run: SpendRun): Promise<number> {
   }
 }
 
-async function importNamed(run: SpendRun, backend: OpenBackend, { known, websites, named }: Asked): Promise<number> {
+async function importNamed(
+  run: SpendRun,
+  backend: OpenBackend,
+  { known, websites, named }: SpendArguments,
+): Promise<number> {
   const [website] = websites
   if (website === undefined || websites.length > 1) {
-    complain(whichIsMeant(known, websites))
+    complain(websitesToName(known, websites))
     return 2
   }
-  const record = await importFile(run, backend, { website, form: formOf(run), file: named })
+  const record = await importFile(run, backend, { website, form: spendFormOf(run), file: named })
   if (record !== null && !backend.isLive) complain('It counts when the service runs.\n')
   return record === null ? 1 : 0
 }
 
 /** @throws Error if an option is wrong */
-function formOf({ flags }: SpendRun): SpendForm {
+function spendFormOf({ flags }: SpendRun): SpendForm {
   const fixed = presentOf({ source: flags.get('--source'), currency: flags.get('--currency') })
   const read = spendForm(flags.get('--columns') ?? '', fixed)
   if (!read.ok) throw new Error(`--${read.wrong} ${read.message}`)
@@ -108,7 +112,7 @@ async function importFile(
     fileName: basename(file).slice(0, LIMITS.spendFileNameChars),
     retentionDays: days,
   })
-  await readFile(file, reader, entries)
+  await readSpendFile(file, reader, entries)
   if (reader.problems.length > 0) {
     complain(reader.problems.map((problem) => `${problemLine(file, problem)}\n`).join(''))
     complain('Nothing was imported.\n')
@@ -116,14 +120,14 @@ async function importFile(
   }
   const { record, entries: all } = entries.finish()
   for (const entry of all) await backend.append('spend', [entry])
-  await note(backend, record, 'spend_imported', `Ad spend of ${record.rows} rows was imported.`)
+  await noteSpend(backend, record, 'spend_imported', `Ad spend of ${record.rows} rows was imported.`)
   if (run.flags.has('--json')) printJson([shownImport(record)])
-  else print(`${record.id}: ${record.rows} rows of ${daysText(record)} for ${website}, ${amountsText(record)}\n`)
+  else print(`${record.id}: ${record.rows} rows of ${spendDaysText(record)} for ${website}, ${amountsText(record)}\n`)
   return record
 }
 
 /** @throws Error if it cannot be read or is too large */
-async function readFile(file: string, reader: SpendReader, entries: SpendEntries): Promise<void> {
+async function readSpendFile(file: string, reader: SpendReader, entries: SpendEntries): Promise<void> {
   let size = 0
   const pieces: AsyncIterable<Buffer> = createReadStream(file)
   for await (const bytes of pieces) {
@@ -140,7 +144,7 @@ function problemLine(file: string, { line, column, message }: SpendProblem): str
 }
 
 /** In the activity, where members see it; nobody is named, as the command line knows no people. */
-async function note(
+async function noteSpend(
   backend: ToolStores,
   { organization, website, id: subject }: SpendImportRecord,
   type: ActivityType,
@@ -151,7 +155,7 @@ async function note(
   await noteActivity({ organization, website, type, subject, message, logRetentionDays })
 }
 
-async function list(run: SpendRun, backend: ToolStores, { websites: asked }: Asked): Promise<number> {
+async function listImports(run: SpendRun, backend: ToolStores, { websites: asked }: SpendArguments): Promise<number> {
   const limit = LIMITS.spendImportsListed
   const found: SpendImportRecord[] = []
   for (const [organization, own] of Map.groupBy(asked, (each) => each.organization)) {
@@ -176,19 +180,23 @@ const COLUMNS: readonly TextColumn<SpendImportRecord>[] = [
   { head: 'IMPORTED', cell: ({ importedAtMs }) => timeText(importedAtMs) },
   { head: 'WEBSITE', cell: ({ website }) => website },
   { head: 'ROWS', cell: ({ rows }) => String(rows) },
-  { head: 'DAYS', cell: daysText },
+  { head: 'DAYS', cell: spendDaysText },
   { head: 'AMOUNT', cell: amountsText },
   { head: 'FILE', cell: ({ fileName }) => fileName },
 ]
 
-async function remove(run: SpendRun, backend: ToolStores, { websites: asked, named: id }: Asked): Promise<number> {
+async function removeImport(
+  run: SpendRun,
+  backend: ToolStores,
+  { websites: asked, named: id }: SpendArguments,
+): Promise<number> {
   for (const [organization, own] of Map.groupBy(asked, (each) => each.organization)) {
     const websites = own.map(({ website }) => website)
     const [row] = await backend.run('spendImportById', { organization, websites, id })
     if (row === undefined || row.is_removed) continue
     const record = importOfRow(row)
     await appendRemoval(backend, record)
-    await note(backend, record, 'spend_removed', `An import of ad spend of ${record.rows} rows was removed.`)
+    await noteSpend(backend, record, 'spend_removed', `An import of ad spend of ${record.rows} rows was removed.`)
     if (run.flags.has('--json')) printJson([shownImport(record)])
     else print(`${id} is removed: what it had replaced counts again\n`)
     return 0
@@ -197,7 +205,7 @@ async function remove(run: SpendRun, backend: ToolStores, { websites: asked, nam
   return 1
 }
 
-function whichIsMeant(known: readonly OwnedWebsite[], asked: readonly OwnedWebsite[]): string {
+function websitesToName(known: readonly OwnedWebsite[], asked: readonly OwnedWebsite[]): string {
   if (known.length === 0) return 'No website has visits or installs yet that ad spend could be compared with.\n'
   const [one] = asked
   const isOneId = one !== undefined && asked.every(({ website }) => website === one.website)
@@ -205,7 +213,7 @@ function whichIsMeant(known: readonly OwnedWebsite[], asked: readonly OwnedWebsi
   return `--website must name one of ${known.map(({ website }) => website).join(', ')}\n`
 }
 
-function daysText({ firstDayMs, lastDayMs }: SpendImportRecord): string {
+function spendDaysText({ firstDayMs, lastDayMs }: SpendImportRecord): string {
   const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
   return firstDayMs === lastDayMs ? day(firstDayMs) : `${day(firstDayMs)} to ${day(lastDayMs)}`
 }
