@@ -6,7 +6,7 @@ import { useState, type ReactNode } from 'react'
 
 import { mayDo } from '../../domain/people/roles.ts'
 import { shownCount } from '../parts/numbers.tsx'
-import { Loading, Problem } from '../parts/states.tsx'
+import { Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import type { OwnOrganization } from '../shell/organization.tsx'
@@ -20,7 +20,7 @@ interface ImportsProps {
 
 export function SpendImports({ organization, filters }: ImportsProps): ReactNode {
   const { data, error } = useQuery(spendImportsQuery(organization.id, filters))
-  if (data === undefined) return error === null ? <Loading what="imports" /> : <Problem error={error} />
+  if (data === undefined) return <Problem error={error} />
   if (data.length === 0) return null
   const mayRemove = mayDo(organization.role, 'importSpend')
   return (
