@@ -5,12 +5,13 @@ import { text } from 'node:stream/consumers'
 
 import { expect } from 'chai'
 
+import { spendHit } from '../../dashboard/http/limits.ts'
 import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
-import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { middayClock } from '../../fixtures/clocks.ts'
 import { until } from '../../fixtures/until.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
@@ -367,16 +368,13 @@ describe('ad spend in the dashboard', function () {
     expect(await entries()).to.deep.equal([])
   })
 
-  it('is refused too often in an hour, but a refused file costs nothing of that', async () => {
-    for (let times = 0; times < REPLAY_RULES.spend_imports.limit + 1; times++) {
-      const told = await stage.ask('POST', UPLOAD, {
-        cookies: anna,
-        body: 'nothing',
-        headers: { 'Content-Type': 'text/csv' },
-        address: `192.0.2.${times}`,
-      })
-      expect(told.body['error']).to.equal('invalid_csv')
-    }
+  it('is imported thirty times an hour, and a file that is refused is none of them', async () => {
+    const hit = spendHit('acme')
+    for (let times = 1; times < hit.limit; times++) await stage.hotState.countHits([hit])
+    for (let times = 0; times < 2; times++) expect((await upload('nothing')).body['error']).to.equal('invalid_csv')
+    expect((await upload(HEADER + ROWS)).status).to.equal(201)
+    const told = await upload(HEADER + ROWS)
+    expect([told.status, told.body['error'], hit.limit]).to.deep.equal([429, 'rate_limited', 30])
   })
 
   interface OpenUpload {
