@@ -328,6 +328,8 @@ describe('the tools', function () {
     ])
     const ofAcme = noticed(rowsOf(good(await tool('activity', '--organization', 'acme', '--json'))))
     expect(ofAcme.map(({ type }) => type)).to.have.members([
+      'spend_imported',
+      'spend_removed',
       'rate_limit_reached',
       'origin_not_registered',
       'catalog_problem',
