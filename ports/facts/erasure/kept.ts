@@ -23,6 +23,7 @@ const KEPT_BY_WEBSITE = {
   install_decisions: 'received_at',
   deliveries: 'install_received_at',
   website_hours: 'hour',
+  visit_hours: 'began',
   counted_installs: 'received_at',
 } as const satisfies { readonly [T in FactTable]?: string }
 type KeptTable = keyof typeof KEPT_BY_WEBSITE
