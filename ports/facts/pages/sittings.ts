@@ -27,10 +27,10 @@ export const MAX_CHANGES = 5_000
 /** Sorts after every visit ID. */
 const NO_VIEW = '~'
 
-const moment = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
+const momentAt = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
 
 /** The period up to the end of its last hour: a visit of the period may do more in that hour. */
-export function toEndOfHour(period: RawPeriod): RawPeriod {
+function toEndOfHour(period: RawPeriod): RawPeriod {
   return { ...period, until_ms: hourAfter(period.until_ms - 1) }
 }
 
@@ -40,7 +40,7 @@ export function viewedWithin(period: RawPeriod): string {
 }
 
 function issuedAtWithin({ since_ms: since, until_ms: until }: RawPeriod): string {
-  return `issued_at >= ${moment(since)} AND issued_at < ${moment(until)}`
+  return `issued_at >= ${momentAt(since)} AND issued_at < ${momentAt(until)}`
 }
 
 /** Like `issuedOfMerged`, for times that are no parameters of the statement. */
@@ -116,7 +116,7 @@ function laterHoursSql(period: RawPeriod, columns: ViewColumns): string {
     'sitting',
     "'' AS view_id",
     `'${NO_VIEW}' AS arrival`,
-    `${moment(period.until_ms)} AS viewed_at`,
+    `${momentAt(period.until_ms)} AS viewed_at`,
     'retention_days',
     ...own,
     'pages AS seen_pages',
@@ -127,7 +127,7 @@ function laterHoursSql(period: RawPeriod, columns: ViewColumns): string {
     'toUInt8(has_first_run) AS had_first_run',
     'agents AS used_agents',
   ].join(', ')}
-    FROM ${once('visit_hours')} PREWHERE ${websitesAsked(period)} AND began >= ${moment(hourOf(period.since_ms))} AND began < ${moment(period.until_ms)}
+    FROM ${once('visit_hours')} PREWHERE ${websitesAsked(period)} AND began >= ${momentAt(hourOf(period.since_ms))} AND began < ${momentAt(period.until_ms)}
     WHERE NOT is_gone`
 }
 
@@ -158,7 +158,7 @@ export function visitsSql(period: RawPeriod, { columns = {}, condition = 'true' 
     SELECT ${['organization', 'website', 'argMin(view_id, arrival) AS visit_id', 'min(viewed_at) AS issued_at', ...first].join(', ')},
       groupUniqArrayArray(seen_pages) AS pages, groupUniqArrayArray(used_agents) AS agents, ${REACHED}
     FROM (${steppedViewsSql(hours, columns, isOfPeriod)} UNION ALL ${laterHoursSql(hours, columns)})
-    GROUP BY organization, website, ${VISIT_KEY} HAVING issued_at < ${moment(period.until_ms)}
+    GROUP BY organization, website, ${VISIT_KEY} HAVING issued_at < ${momentAt(period.until_ms)}
   )`
 }
 
@@ -218,8 +218,8 @@ export function changedVisitHours(hour: RawPeriod): string {
   const key = 'organization, website, sitting'
   const storedOf = (atMs: number, columns: string): string =>
     `SELECT ${key}, toUnixTimestamp64Milli(began) AS began_ms, ${columns} FROM ${once('visit_hours')}
-      PREWHERE ${websitesAsked(hour)} AND began >= ${moment(since - LONGEST_VISIT_MS)} AND began < ${moment(since)}
-      WHERE hour = ${moment(atMs)}`
+      PREWHERE ${websitesAsked(hour)} AND began >= ${momentAt(since - LONGEST_VISIT_MS)} AND began < ${momentAt(since)}
+      WHERE hour = ${momentAt(atMs)}`
   const own = `SELECT ${key}, if(earlier.began_ms = 0, toInt64(${before}), earlier.began_ms) AS began_ms, ${OWN_CONTENT} AS content,
       toUInt8(1) AS is_own, max(retention_days) AS retention_days, toUInt64(0) AS row_version
     FROM (${steppedViewsSql(hour, {}, `sitting != '' AND ${begunBefore(hour)}`)}) AS view

@@ -64,7 +64,7 @@ const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
 /** Columns of a visit by which it is chosen: those of its first page view. */
 const CHOSEN_BY = keysOf(COUNTED_BY).filter((name) => name !== 'page')
 
-function isOneOf(name: keyof typeof COUNTED_BY): string {
+function isAskedValue(name: keyof typeof COUNTED_BY): string {
   return `${COUNTED_BY[name]} = {${name}:String}`
 }
 
@@ -75,12 +75,12 @@ function beginningsAsked(params: VisitFilters) {
 
 /** On page views: what the first of a visit that is asked for meets. */
 function firstViewCondition(params: VisitFilters): string {
-  return allOf(beginningsAsked(params).map(isOneOf))
+  return allOf(beginningsAsked(params).map(isAskedValue))
 }
 
 /** Sittings that saw the page, in an hour of the window or a later one. */
 function sawPage(window: VisitWindow): string {
-  return `(website, sitting) IN (SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE ${isOneOf('page')}
+  return `(website, sitting) IN (SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE ${isAskedValue('page')}
     UNION ALL SELECT website, sitting FROM visit_hours PREWHERE ${OF_ORGANIZATION} WHERE has(pages, {page:String}))`
 }
 
@@ -93,12 +93,12 @@ function wantedViews(window: VisitWindow): string {
   if (beginningsAsked(window).length > 0)
     isWanted.push(`(${first} OR (website, sitting) IN (
       SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE sitting != '' AND ${first}))`)
-  if (window.page !== undefined) isWanted.push(`(${isOneOf('page')} OR sitting != '' AND ${sawPage(window)})`)
+  if (window.page !== undefined) isWanted.push(`(${isAskedValue('page')} OR sitting != '' AND ${sawPage(window)})`)
   return allOf(isWanted)
 }
 
 /** On visits. */
-function visitConditions({ step, agent, ...params }: VisitFilters): readonly string[] {
+function askedOfVisit({ step, agent, ...params }: VisitFilters): readonly string[] {
   return [
     ...beginningsAsked(params).map((name) => `by_${name} = {${name}:String}`),
     ...(params.page === undefined ? [] : ['has(pages, {page:String})']),
@@ -130,13 +130,13 @@ export const VISIT_QUERIES = {
   visitCounts: pageOf<VisitWindow & VisitKeyIds, VisitCountsRow>(
     // The names of the counts are also names of columns, so that the condition needs a query of its own.
     (params) => `SELECT count() AS visits, ${STEP_COUNTS.join(', ')}
-      FROM (SELECT * FROM (${steppedVisits(params)}) WHERE ${allOf(visitConditions(params))}) LIMIT 1`,
+      FROM (SELECT * FROM (${steppedVisits(params)}) WHERE ${allOf(askedOfVisit(params))}) LIMIT 1`,
   ),
 
   /** The steps of each are looked up as figures do. */
   visitLines: pageOf<VisitPageParams, VisitLineRow>((params) => {
     const after = params.before_id === undefined ? [] : [AFTER]
     return `SELECT ${VISIT_LINE.sql}, ${STEP_NAMES.join(', ')} FROM (${steppedVisits(params, SOURCE_COLUMN_NAMES)})
-      WHERE ${allOf([...visitConditions(params), ...after])} ${newestFirst('issued_at', 'visit_id')} ${pageLimit()}`
+      WHERE ${allOf([...askedOfVisit(params), ...after])} ${newestFirst('issued_at', 'visit_id')} ${pageLimit()}`
   }),
 } as const
