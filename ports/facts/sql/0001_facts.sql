@@ -412,6 +412,7 @@ CREATE TABLE IF NOT EXISTS counted_installs {{onCluster}}
     country LowCardinality(String),
     place LowCardinality(String),
     is_left_out Bool COMMENT 'From CI or a container, or a test: in no figure',
+    is_test Bool COMMENT 'It changes the kind of no other event',
     resolution LowCardinality(String) COMMENT 'Of an install without a visit, that of a later event which had one',
     selection_policy LowCardinality(String),
     reason LowCardinality(String),
