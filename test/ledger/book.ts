@@ -246,6 +246,22 @@ function visitorsByName(visitors: readonly Visitor[], dimension: string): Readon
   return found
 }
 
+/** The part of a book that is called by all of these words. */
+export function chosen(book: Book, words: Readonly<Record<string, string>>): Book {
+  const isVisitor = (visitor: Visitor): boolean =>
+    Object.entries(words).every(([name, word]) => namesOfVisit(name, visitor).includes(word))
+  const isEntry = (entry: Entry): boolean =>
+    Object.entries(words).every(([name, word]) => {
+      const ofMachine = OF_MACHINE[name]
+      if (ofMachine !== undefined) return ofMachine(entry) === word
+      return entry.visitor !== null && OF_VISITOR[name]?.(entry.visitor) === word
+    })
+  return {
+    visitors: book.visitors.filter(isVisitor),
+    entries: book.entries.filter(isEntry),
+  }
+}
+
 export function totalOf(book: Book, period: Period): { readonly installs: Counts; readonly visits: Counts } {
   return {
     installs: countEntries(book.entries.filter(({ at }) => isIn(period, at))),
