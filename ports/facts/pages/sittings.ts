@@ -67,7 +67,7 @@ function viewsSql(period: RawPeriod, columns: ViewColumns, condition: string): s
 
 /** Whether a page view is among those of another table. */
 const among = (table: 'activations' | 'handoffs', period: RawPeriod, more: string): string =>
-  `(view.organization, view.website, view.visit_id) IN (SELECT organization, website, visit_id FROM ${table}
+  `(${websiteColumns(period, 'view.')}, view.visit_id) IN (SELECT ${websiteColumns(period)}, visit_id FROM ${table}
     PREWHERE ${websitesAsked(period)} AND ${issuedBetween(period)} AND ${more})`
 
 /** What page views of the period led to: first the keys of the events that count for one, by the projection by visit, then their rows. */
