@@ -16,7 +16,14 @@ import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
 import type { HourMarks } from './hour-marks.ts'
-import { firstStored, judgedEventOf, rowOfCount, type CountedInstallRow, type RowEvent } from './stored-events.ts'
+import {
+  firstStored,
+  judgedEventOf,
+  rowOfCount,
+  withoutTests,
+  type CountedInstallRow,
+  type RowEvent,
+} from './stored-events.ts'
 
 export type EventKey = OwnedWebsite & { readonly event_id: string }
 
@@ -52,15 +59,17 @@ export async function countInstalls(
 
 async function storeChanges(facts: FactsWriter, changes: readonly ChangedRow[], marks: HourMarks): Promise<void> {
   if (changes.length === 0) return
-  await facts.insert(
-    'counted_installs',
-    changes.map(({ row }) => row),
-  )
   const hours = marks.collect()
   for (const { row, former } of changes) {
     hours.note('counted_installs', row)
     if (former !== null) hours.note('counted_installs', former)
   }
+  // Also before the rows: a visit that an install no longer counts for is known from the row that these replace.
+  if (changes.some(({ former }) => former !== null)) await facts.insert('hour_marks', hours.rows())
+  await facts.insert(
+    'counted_installs',
+    changes.map(({ row }) => row),
+  )
   await facts.insert('hour_marks', hours.rows())
 }
 
@@ -168,8 +177,16 @@ function nextVersion(row: CountedInstallRow, former: CountedInstallRow | null): 
   return { ...row, row_version: (former?.row_version ?? 0) + 1 }
 }
 
-/** All of these events with the kind of each, and of an install the visit that it counts for. */
+/** All of these events with the kind of each, and of an install the visit that it counts for. Tests of the set-up are judged by themselves. */
 function judgedRows(
+  rows: readonly CountedInstallRow[],
+  stored: readonly CountedInstallRow[],
+): readonly CountedInstallRow[] {
+  const tests = (all: readonly CountedInstallRow[]) => all.filter((row) => row.is_test)
+  return [...judgedLife(withoutTests(rows), withoutTests(stored)), ...judgedLife(tests(rows), tests(stored))]
+}
+
+function judgedLife(
   rows: readonly CountedInstallRow[],
   stored: readonly CountedInstallRow[],
 ): readonly CountedInstallRow[] {
@@ -238,14 +255,7 @@ function withOrigin(row: CountedInstallRow, origin: Origin): CountedInstallRow {
 const NO_ORIGIN = { ...recordOf(keysOf(ORIGIN_COLUMNS), () => ''), is_visit_known: false }
 
 function rowOfFact(fact: CountableRow): CountedInstallRow {
-  const {
-    received_at_ms: received_at,
-    visit_issued_at_ms: visit_issued_at,
-    is_ci,
-    is_container,
-    is_test,
-    ...columns
-  } = fact
+  const { received_at_ms: received_at, visit_issued_at_ms: visit_issued_at, is_ci, is_container, ...columns } = fact
   return {
     ...columns,
     received_at,
@@ -255,7 +265,7 @@ function rowOfFact(fact: CountableRow): CountedInstallRow {
     is_begun_by_run: false,
     version_before: '',
     ...progressColumns(NO_PROGRESS),
-    is_left_out: is_ci || is_container || is_test,
+    is_left_out: is_ci || is_container || columns.is_test,
     is_visit_of_later: false,
     ...NO_ORIGIN,
     row_version: 1,

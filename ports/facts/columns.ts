@@ -251,6 +251,7 @@ export const TABLE_COLUMNS = {
       referrer: 'cells',
       landing_page: 'cells',
       page: 'cells',
+      pages_seen: 'cells',
       visitor_platform: 'cells',
       source_campaign: 'cells',
       page_views: 'cells',
@@ -261,6 +262,26 @@ export const TABLE_COLUMNS = {
       row_version: 'uint64',
     },
     partitionedBy: { column: 'hour', span: 'month' },
+  },
+  visit_hours: {
+    columns: {
+      organization: 'text',
+      website: 'text',
+      began: 'time',
+      sitting: 'text',
+      hour: 'time',
+      is_gone: 'flag',
+      pages: 'texts',
+      is_activated: 'flag',
+      is_copied: 'flag',
+      is_started: 'flag',
+      has_first_run: 'flag',
+      installed_at: 'nullable time',
+      agents: 'texts',
+      retention_days: 'uint16',
+      row_version: 'uint64',
+    },
+    partitionedBy: { column: 'began', span: 'month' },
   },
   counted_installs: { columns: COUNTED_INSTALL_COLUMNS, partitionedBy: null },
   erasures: {
@@ -318,6 +339,7 @@ export const FACT_TABLES = keysOf(TABLE_COLUMNS)
 /** Tables that are not facts: made from facts, requested about them, or lists of erased data. */
 export const DERIVED_TABLES = [
   'website_hours',
+  'visit_hours',
   'counted_installs',
   'hour_marks',
   'decision_replays',

@@ -51,10 +51,10 @@ export const VISIT_COLUMNS = {
 const PAGE_CHARS = 300
 
 /**
- * Page views that are visits of figures: of people, no test, and not what follows another page view in a browser that keeps nothing. Crawlers,
- * agents and automated browsers are counted apart.
+ * Page views that visits of figures are made of: of people, no test, and not what follows another page view in a browser that keeps nothing.
+ * Crawlers, agents and automated browsers are counted apart.
  */
-export const IS_VISIT = "visitor_kind = '' AND NOT is_test AND (sitting != '' OR ifNull(is_entry, true))"
+export const IS_PERSONS_VIEW = "visitor_kind = '' AND NOT is_test AND (sitting != '' OR ifNull(is_entry, true))"
 
 /** The dimensions by which visits are counted and filtered: an expression over their columns for each. */
 export const COUNTED_BY = {

@@ -23,6 +23,7 @@ const KEPT_BY_WEBSITE = {
   install_decisions: 'received_at',
   deliveries: 'install_received_at',
   website_hours: 'hour',
+  visit_hours: 'began',
   counted_installs: 'received_at',
   spend_rows: 'day',
   spend_imports: 'last_day',
