@@ -15,8 +15,8 @@ import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { funnelQuery, matchQuery } from './data/figures.ts'
-import { overviewQuery } from './data/overview.ts'
-import { figureFilters } from './data/period.ts'
+import { overviewFilters, overviewQuery } from './data/overview.ts'
+import { figureFilters, LIVE_PERIOD } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './what-if/replays-data.ts'
 import { visitFiltersOf } from './data/visits.ts'
@@ -55,7 +55,7 @@ const home = createRoute({
     const { organizations } = await signedIn(context.queries)
     const [first] = organizations
     if (first === undefined) return
-    const to = (await isNewcomer(context.queries, first.id)) ? 'checklist' : 'live'
+    const to = (await isNewcomer(context.queries, first.id)) ? 'checklist' : 'overview'
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router redirects
     throw redirect({ to: `/app/$organization/${to}`, params: { organization: first.id } })
   },
@@ -68,10 +68,19 @@ const organization = createRoute({
   beforeLoad: ({ context }) => signedIn(context.queries),
 })
 
+const overview = createRoute({
+  getParentRoute: () => organization,
+  path: 'overview',
+  validateSearch: overviewFilters,
+  loaderDeps: ({ search }) => search,
+  loader: (page) => askAhead(page, overviewQuery(page.params.organization, page.deps)),
+  component: lazyRouteComponent(() => import('./overview/overview.tsx'), 'OverviewPage'),
+})
+
 const live = createRoute({
   getParentRoute: () => organization,
   path: 'live',
-  loader: (page) => askAhead(page, overviewQuery(page.params.organization)),
+  loader: (page) => askAhead(page, funnelQuery(page.params.organization, LIVE_PERIOD)),
   component: lazyRouteComponent(() => import('./live/live.tsx'), 'LivePage'),
 })
 
@@ -240,6 +249,7 @@ const account = createRoute({
 const tree = root.addChildren([
   home,
   organization.addChildren([
+    overview,
     live,
     logs,
     checklist,

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/installs.ts'
+import { OVERVIEW_PANELS, VISITS_LEFT_OUT } from '../../domain/figures/overview.ts'
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
@@ -71,6 +72,54 @@ const MATCHED = {
   reason: Type.Array(Type.Object({ value: TEXT, installs: NUMBER })),
 }
 
+const OVERVIEW_TOTAL = Type.Object(
+  {
+    installs: COUNTED_INSTALLS,
+    visits: maybe(VISIT_COUNTS, 'Null if they are left out.'),
+    ripe: maybe(VISIT_COUNTS, 'Of these visits, those of steps that ended seven days ago: they had time to convert.'),
+  },
+  { $id: 'OverviewTotal' },
+)
+const OVERVIEW_STEPS = Type.Array(
+  Type.Object(
+    {
+      at: TIME,
+      until: TIME,
+      isPart: Type.Boolean({ description: 'The period has only a part of it.' }),
+      isRipe: Type.Boolean({ description: 'It ended seven days ago, so that its visits had time to convert.' }),
+      installs: COUNTED_INSTALLS,
+      visits: maybe(VISIT_COUNTS, 'Null if they are left out.'),
+    },
+    { $id: 'OverviewStep' },
+  ),
+)
+const OVERVIEW = Type.Object({
+  ...FIGURES,
+  step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
+  visitsLeftOut: maybe(
+    oneOf(VISITS_LEFT_OUT),
+    'Why visits are not counted: a filter is about installs, or several are about visits; null: they are counted.',
+  ),
+  unfiltered: Type.Object(INSTALLS, { description: 'Installs of the period without any of the filters.' }),
+  total: OVERVIEW_TOTAL,
+  steps: OVERVIEW_STEPS,
+  before: Type.Object({ total: OVERVIEW_TOTAL, steps: OVERVIEW_STEPS }),
+  panels: Type.Array(
+    Type.Object({
+      by: oneOf(OVERVIEW_PANELS),
+      rows: Type.Array(
+        Type.Object({
+          ...ROW,
+          installs: NUMBER,
+          visits: maybe(NUMBER, 'Null if visits are not counted by this dimension, or left out.'),
+          before: Type.Number({ description: 'Installs of the previous period.' }),
+        }),
+        { description: 'The first values and `other` for all further ones. Their installs add up to the total.' },
+      ),
+    }),
+  ),
+})
+
 const SHARED_COMMAND = Type.Object({
   website: TEXT,
   visit_id: TEXT,
@@ -108,15 +157,10 @@ export const FIGURE_ROUTES = {
   overview: {
     ...READ,
     path: '/api/organizations/:organization/overview',
-    summary: 'What happened in the last 24 hours, by hour.',
-    query: { website },
-    answers: {
-      200: Type.Object({
-        ...FIGURES,
-        websites: WEBSITES,
-        hours: Type.Array(Type.Object({ at: TIME, visits: NUMBER })),
-      }),
-    },
+    summary:
+      'Installs and visits of a period, by hour or day and by each dimension that is asked for first, and the same for the previous period.',
+    query: { website, ...PERIOD, ...INSTALL_FILTERS },
+    answers: { 200: OVERVIEW },
   },
   funnel: {
     ...READ,

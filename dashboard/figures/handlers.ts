@@ -3,7 +3,7 @@
 import type { FIGURE_ROUTES } from '../api/figures.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { readChecklist } from './checklist.ts'
-import { readOverview } from './overview.ts'
+import { overviewPage } from './overview.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { readSharedCommands } from './fan-out.ts'
 import { listWebsites } from './websites.ts'
@@ -11,7 +11,7 @@ import { listWebsites } from './websites.ts'
 export function figureHandlers(parts: FigureParts): HandlersOf<typeof FIGURE_ROUTES> {
   return {
     websites: listWebsites(parts.scope),
-    overview: readOverview(parts.scope),
+    overview: figurePage(parts, overviewPage),
     funnel: figurePage(parts, funnelPage),
     sources: figurePage(parts, sourcesPage),
     match: figurePage(parts, matchPage),

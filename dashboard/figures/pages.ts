@@ -31,7 +31,7 @@ export interface FigureParts {
 }
 
 /** With the time zone that decides its days. */
-interface ZonedSource extends FigureSource {
+export interface ZonedSource extends FigureSource {
   readonly zone: TimeZone
 }
 
@@ -101,7 +101,7 @@ export async function sourcesPage(source: FigureSource, period: FiguresPeriod, {
   }
 }
 
-function installFigureFilters(query: QueryValues): InstallFigureFilters {
+export function installFigureFilters(query: QueryValues): InstallFigureFilters {
   return columnFilters<InstallFigureFilters>(
     query,
     recordOf(INSTALLS_BY, (dimension) => dimension),

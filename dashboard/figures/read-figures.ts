@@ -12,6 +12,7 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
+import type { OriginDimension } from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
@@ -56,33 +57,86 @@ export async function readFigures(
 }
 
 /** Of visits, page views or install events: totals of each of these steps, which begin at quarters of an hour. */
-export async function readSteps(
+export function readSteps(
   source: FigureSource,
   dimension: 'visits' | 'page_views' | 'events',
   steps: readonly TimeStep[],
 ): Promise<readonly Counts[]> {
+  return sumSteps(source, steps, {
+    rolled: { column: dimension },
+    readRaw: (range) =>
+      dimension === 'visits'
+        ? source.reads.run('visitSteps', range)
+        : source.reads.run('trackedSteps', { ...range, column: dimension }),
+  })
+}
+
+/** A value that visits are counted by. */
+interface VisitValue {
+  readonly dimension: OriginDimension
+  /** Empty: the visit has none. */
+  readonly value: string
+}
+
+/** Visits of one value in each of these steps. */
+export function readValueSteps(
+  source: FigureSource,
+  { dimension, value }: VisitValue,
+  steps: readonly TimeStep[],
+): Promise<readonly Counts[]> {
+  return sumSteps(source, steps, {
+    rolled: { column: dimension, value },
+    readRaw: async (range) => {
+      const rows: CountedStep[] = []
+      // Cells have no time, so each step is asked for by itself.
+      for (const piece of piecesOf(range, steps)) {
+        const cells = await source.reads.run('funnelCells', piece)
+        const own = cells.find((cell) => cell.dimension === dimension && cell.value === value)
+        if (own !== undefined) rows.push({ at_ms: piece.since_ms, counts: own.counts })
+      }
+      return rows
+    },
+  })
+}
+
+interface CountedStep {
+  readonly at_ms: number
+  readonly counts: readonly number[]
+}
+
+interface StepReads {
+  readonly rolled: { readonly column: Dimension; readonly value?: string }
+  readonly readRaw: (range: RawRange) => Promise<readonly CountedStep[]>
+}
+
+async function sumSteps(source: FigureSource, steps: readonly TimeStep[], { rolled, readRaw: read }: StepReads) {
   const first = steps[0]
   const last = steps.at(-1)
   if (first === undefined || last === undefined) return []
   const period = { sinceMs: first.at, untilMs: last.until }
   const cells: Cell[] = []
-  const add = (atMs: number, counts: readonly number[]): void =>
+  const add = ({ at_ms: atMs, counts }: CountedStep): void =>
     void cells.push(cellOf({ value: String(stepAt(steps, atMs)), counts }))
   // Hours in which a step begins are read from the facts: their figures are not divided.
   const divided = dividedHours(steps.flatMap(({ at, until }) => [at, until]))
   for (const slice of slicesOf(source, period)) {
-    const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
-    for (const { at_ms: at, counts } of rows) if (!divided.has(at)) add(at, counts)
+    const rows = await source.reads.run('rolledSteps', { ...slice, ...rolled })
+    for (const row of rows) if (!divided.has(row.at_ms)) add(row)
   }
-  for (const range of rawRanges(source, period, divided)) {
-    const rows =
-      dimension === 'visits'
-        ? await source.reads.run('visitSteps', range)
-        : await source.reads.run('trackedSteps', { ...range, column: dimension })
-    for (const { at_ms: at, counts } of rows) add(at, counts)
-  }
+  for (const range of rawRanges(source, period, divided)) (await read(range)).forEach(add)
   const sums = new Map(sumCells(cells).map(([step, ...counts]) => [Number(step), counts]))
   return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
+}
+
+/** What of this range is in each of the steps. */
+function piecesOf(range: RawRange, steps: readonly TimeStep[]): readonly RawRange[] {
+  return steps
+    .map(({ at, until }) => ({
+      ...range,
+      since_ms: Math.max(at, range.since_ms),
+      until_ms: Math.min(until, range.until_ms),
+    }))
+    .filter((piece) => piece.since_ms < piece.until_ms)
 }
 
 /** Hours of UTC that these moments are in, except those that they begin. */

@@ -12,7 +12,6 @@ type Run = Facts['run']
 
 /** Statements whose rows are counts. Lists are never shared: whoever changed something sees it. */
 const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
-  'visitsByHour',
   'visitSteps',
   'trackedSteps',
   'rolledSteps',

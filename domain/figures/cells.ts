@@ -1,10 +1,13 @@
 /** Counts by value: the cells of an hour's figures, and sums of them. */
 
+import { DAY_MS } from '../durations.ts'
 import { recordOf } from '../typed-keys.ts'
 import { ORIGIN_DIMENSIONS } from './installs.ts'
 
 /** In the order of a row's columns. `installed`: it is the visit of an install; `converted`: of one within seven days. */
 export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'installed', 'first_run', 'converted'] as const
+/** The longest time from a visit to the install that it converted to: whoever installs later was led to it by something else. */
+export const CONVERSION_MS = 7 * DAY_MS
 /** What only some visits reach. */
 export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 

@@ -1,21 +1,61 @@
-/** The websites of an organisation, and what happened on them in the last 24 hours. */
+/** The overview of a period under filters, and the websites of an organisation to choose from. */
 
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
+import { INSTALLS_BY, type InstallDimension } from '../../domain/figures/installs.ts'
+import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path } from './ask.ts'
+import { ask, path, query } from './ask.ts'
+import { boundsOf, figureFilters, type FigureFilters } from './period.ts'
 
 export type Overview = JsonFrom<'overview'>
+export type OverviewPanel = Overview['panels'][number]
 
-export function overviewQuery(organization: string) {
-  return queryOptions({
-    queryKey: ['overview', organization],
-    queryFn: ({ signal }) =>
-      ask<Overview>(path('/api/organizations/:organization/overview', { organization }), { signal }),
+/** An exact value of each; empty: there is none. */
+export type ValueFilters = { readonly [D in InstallDimension]?: string }
+
+/** As in the address. */
+export interface OverviewFilters extends FigureFilters, ValueFilters {
+  /** What the chart shows; installs if absent. */
+  readonly metric?: string
+}
+
+export function overviewFilters(search: Readonly<Record<string, unknown>>): OverviewFilters {
+  const { metric } = search
+  return {
+    ...figureFilters(search),
+    ...valueFilters(search),
+    ...(typeof metric === 'string' && metric !== 'installs' ? { metric } : {}),
+  }
+}
+
+export function valueFilters(search: Readonly<Record<string, unknown>>): ValueFilters {
+  return partialOf(INSTALLS_BY, (dimension) => {
+    const value = search[dimension]
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
   })
 }
 
-/** Websites to choose from. No visit is counted for them, as in an overview. */
+/** Where the figures of the page are read as JSON. */
+export function overviewPath(organization: string, filters: OverviewFilters): string {
+  const { website, metric: _metric, days: _days, ...values } = filters
+  return (
+    path('/api/organizations/:organization/overview', { organization }) +
+    query({ ...boundsOf(filters), website, ...values })
+  )
+}
+
+/** Previous figures stay on the page while new ones load, so that it does not jump. */
+export function overviewQuery(organization: string, filters: OverviewFilters) {
+  const address = overviewPath(organization, filters)
+  return queryOptions({
+    queryKey: ['figures', address],
+    queryFn: ({ signal }) => ask<Overview>(address, { signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** Websites to choose from. Nothing is counted for them, as in an overview. */
 export function websitesQuery(organization: string) {
   return queryOptions({
     queryKey: ['websites', organization],

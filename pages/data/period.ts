@@ -18,6 +18,9 @@ export interface FigureFilters {
 
 const DEFAULT_DAYS = 7
 
+/** Of the visits that Live counts. */
+export const LIVE_PERIOD: FigureFilters = { days: 1 }
+
 export function figureFilters({ days, website }: Readonly<Record<string, unknown>>): FigureFilters {
   const known = PERIODS.find((period) => period.days === days)
   return {

@@ -1,4 +1,4 @@
-/** Live: what comes in right now. It is the first page that people open, to see whether it works. */
+/** Live: what comes in right now. People open it to see whether it works. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -6,8 +6,10 @@ import { useState, type ReactNode } from 'react'
 
 import { path } from '../data/ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
+import { funnelQuery, type FunnelFigures } from '../data/figures.ts'
 import { livePath } from '../data/lines.ts'
-import { overviewQuery, type Overview } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
+import { LIVE_PERIOD } from '../data/period.ts'
 import { useLines } from '../data/use-lines.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { LinePanel } from '../parts/lines/line-panel.tsx'
@@ -23,19 +25,20 @@ export function LivePage(): ReactNode {
 
 function Live({ organization }: { readonly organization: string }): ReactNode {
   const [open, setOpen] = useState<LogLine | null>(null)
-  const { data, error } = useQuery(overviewQuery(organization))
+  const { data, error } = useQuery(funnelQuery(organization, LIVE_PERIOD))
+  const { data: websites } = useQuery(websitesQuery(organization))
   const list = path('/api/organizations/:organization/logs?direction=inbound', { organization })
   const { lines, state } = useLines({ stream: livePath(organization), list, isOn: true })
   return (
     <Page title="Live" question="Does it work right now?">
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       <dl className="tiles">
-        <Tile title="Visits in 24 hours" value={<VisitCount organization={organization} overview={data} />} />
+        <Tile title="Visits in 24 hours" value={<VisitCount organization={organization} figures={data} />} />
         <Tile
           title="Websites"
           value={
             <Link to="/app/$organization/resources" params={{ organization }}>
-              {countOrDash(data?.websites.length)}
+              {countOrDash(websites?.length)}
             </Link>
           }
         />
@@ -68,14 +71,14 @@ const WORDS = {
 
 interface VisitCountProps {
   readonly organization: string
-  readonly overview: Overview | undefined
+  readonly figures: FunnelFigures | undefined
 }
 
 /** Leads to the visits that it counts. */
-function VisitCount({ organization, overview }: VisitCountProps): ReactNode {
-  const visits = overview?.hours.reduce((sum, hour) => sum + hour.visits, 0)
-  if (overview === undefined || visits === 0) return countOrDash(visits)
-  const { since, until } = overview
+function VisitCount({ organization, figures }: VisitCountProps): ReactNode {
+  const visits = figures?.total.visits
+  if (figures === undefined || visits === 0) return countOrDash(visits)
+  const { since, until } = figures
   return (
     <Link to="/app/$organization/visits" params={{ organization }} search={{ since, until }}>
       {countOrDash(visits)}

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -17,6 +17,7 @@ export const NAVIGATION: readonly PageGroup[] = [
   {
     title: 'Start',
     pages: [
+      { to: '/app/$organization/overview', title: 'Overview', key: 'v' },
       { to: '/app/$organization/live', title: 'Live', key: 'l' },
       { to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
     ],

@@ -37,7 +37,7 @@ export function OrganizationChoice(): ReactNode {
       data={organizations.map(({ id, displayName }) => ({ value: id, label: displayName }))}
       value={current.id}
       onChange={(id) => {
-        if (id !== null) void navigate({ to: '/app/$organization/live', params: { organization: id } })
+        if (id !== null) void navigate({ to: '/app/$organization/overview', params: { organization: id } })
       }}
     />
   )

@@ -76,8 +76,8 @@ describe('example data', function () {
       }
       const visits = async (): Promise<number> => {
         const range = { since_ms: DAY, until_ms: DAY + 2 * DAY_MS, websites: ['acme-dev'], organization: 'acme' }
-        const hours = await service.facts.run('visitsByHour', range)
-        return hours.reduce((sum, hour) => sum + hour.visits, 0)
+        const steps = await service.facts.run('visitSteps', range)
+        return steps.reduce((sum, { counts: [begun = 0] }) => sum + begun, 0)
       }
       await fill()
       await service.drain()

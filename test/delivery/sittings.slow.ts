@@ -127,8 +127,6 @@ describe('visits of figures', function () {
     const { lines } = await inList({ source: 'news', page: PAGES[2], step: 'copied' })
     expect(lines.map(({ visit_id: id, page_url: url }) => [id, url])).to.deep.equal([[first.visit.visitId, PAGES[0]]])
     expect((await inList({ source: 'forum' })).lines).to.deep.equal([])
-    const hours = await facts.run('visitsByHour', asked(0, HOURS))
-    expect(hours).to.deep.equal([{ hour_ms: FROM_MS, visits: 1 }])
   })
 
   it('begin with the first page view that is known, whatever the pages said', async () => {

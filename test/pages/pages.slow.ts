@@ -495,7 +495,7 @@ describe('the pages', function () {
 
   it('say on Live that its figures cannot be read, while new lines still come', async () => {
     const { page } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'dark' })
-    await page.route('**/acme/overview*', (route) => route.fulfill({ status: 503, body: '{"error":"unavailable"}' }))
+    await page.route('**/acme/funnel*', (route) => route.fulfill({ status: 503, body: '{"error":"unavailable"}' }))
     await page.goto(`${stage.url}/app/acme/live`)
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).to.contain('A part of the service is unavailable')
@@ -559,7 +559,15 @@ describe('the pages', function () {
     await page.getByText('Made-up traffic completes no step here').waitFor()
     await page.getByText('1 of 8 steps are done').waitFor()
     expect(await seriousFindings(page)).to.deep.equal([])
-    for (const address of ['live', 'funnel', 'match', 'sources', 'sources?by=agent', 'sources?by=command']) {
+    for (const address of [
+      'overview',
+      'live',
+      'funnel',
+      'match',
+      'sources',
+      'sources?by=agent',
+      'sources?by=command',
+    ]) {
       await page.goto(`${stage.url}/app/trial/${address}`)
       await page.getByText('These numbers count made-up traffic, too.').waitFor()
     }

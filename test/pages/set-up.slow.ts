@@ -84,7 +84,7 @@ describe('the pages by which people set things up', function () {
     await store(facts, [installRecord({ ...matched, website: 'acme-docs', receivedAtMs: Date.now() })], 10)
     await step('An install is matched to its visit').getByRole('link', { name: '1 matched install' }).waitFor()
     await page.goto(stage.url)
-    await page.waitForURL('**/app/acme/live')
+    await page.waitForURL('**/app/acme/overview')
     await page.close()
   })
 

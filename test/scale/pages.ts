@@ -105,12 +105,17 @@ function figurePaths(nowMs: number): readonly string[] {
     [since(7), since(90)].map((period) => `sources?by=${each}&${period}`),
   )
   const spend = periods.flatMap((period) => [`spend?${period}`, `spend?by=source&${period}`])
-  const pages = ['funnel', 'sources', 'match'].flatMap((page) => periods.map((period) => `${page}?${period}`))
+  const pages = ['overview', 'funnel', 'sources', 'match'].flatMap((page) =>
+    periods.map((period) => `${page}?${period}`),
+  )
   const ofOne = ['funnel', 'sources', 'match', 'overview', 'checklist', 'shared-commands'].map(
     (page) => `${page}?website=${MAIN}`,
   )
   const whole = ['overview', 'checklist', 'usage', 'spend/imports', 'shared-commands', `shared-commands?${since(30)}`]
-  return [...pages, ...by, ...spend, ...ofOne, ...whole]
+  const filtered = ['source=newsletter', 'version=1.4.0', 'source=newsletter&campaign=launch'].flatMap((filter) =>
+    [7, 90].map((days) => `overview?${since(days)}&${filter}`),
+  )
+  return [...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
 }
 
 function installPaths(nowMs: number): readonly string[] {

@@ -26,13 +26,9 @@ import {
   type RolledCellRow,
   type StepRow,
   type RolledPeriod,
+  type RolledSteps,
 } from './rolled-figures.ts'
-import { begunVisitsSql, changedVisitHours, type VisitHourRow } from './sittings.ts'
-
-interface HourOfVisitsRow {
-  readonly hour_ms: number
-  readonly visits: number
-}
+import { changedVisitHours, type VisitHourRow } from './sittings.ts'
 
 /** A website without visits or installs has none. */
 interface HourFactsRow extends OwnedWebsite {
@@ -43,12 +39,6 @@ interface HourFactsRow extends OwnedWebsite {
 }
 
 export const FIGURE_QUERIES = {
-  /** Visits of each hour of a period. */
-  visitsByHour: pageOf<RawPeriod, HourOfVisitsRow>(
-    (period) => `
-    SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits
-    FROM (${begunVisitsSql(period)}) GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
-  ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
   /** The funnel of each quarter of an hour. */
@@ -62,8 +52,8 @@ export const FIGURE_QUERIES = {
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
-  /** Totals by hour of the dimensions `visits`, `page_views` and `events`. */
-  rolledSteps: pageOf<RolledPeriod, StepRow>(rolledSteps),
+  /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or one value of another. */
+  rolledSteps: pageOf<RolledSteps, StepRow>(rolledSteps),
 } as const
 
 /** For the role `rollup`. */

@@ -6,6 +6,7 @@
  */
 
 import { DAY_MS, HOUR_MS, hourAfter, hourOf } from '../../../domain/durations.ts'
+import { CONVERSION_MS } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { once } from '../query-parts.ts'
 import { COUNTED_BY, IS_PERSONS_VIEW } from '../visits.ts'
@@ -15,8 +16,6 @@ import { issuedBetween, issuedWithin, websiteColumns, websitesAsked, type RawPer
 const LOOK_BACK_MS = HOUR_MS
 /** What a sitting does later than this after its first hour is counted for no visit. */
 const LONGEST_VISIT_MS = DAY_MS
-/** Whoever installs later was led to it by something else. */
-const CONVERSION_MS = 7 * DAY_MS
 /** Of one visit and a later hour. */
 const MAX_PAGES = 100
 const MAX_AGENTS = 20
@@ -160,14 +159,6 @@ export function visitsSql(period: RawPeriod, { columns = {}, condition = 'true' 
     FROM (${steppedViewsSql(hours, columns, isOfPeriod)} UNION ALL ${laterHoursSql(hours, columns)})
     GROUP BY organization, website, ${VISIT_KEY} HAVING issued_at < ${momentAt(period.until_ms)}
   )`
-}
-
-/** The same without what they led to: `organization`, `website`, and `issued_at`. */
-export function begunVisitsSql(period: RawPeriod): string {
-  return `SELECT organization, website, min(viewed_at) AS issued_at FROM (
-      SELECT organization, website, sitting, visit_id AS view_id, issued_at AS viewed_at
-      FROM (${viewsSql(period, {}, `(sitting = '' OR NOT ${begunBefore(period)})`)})
-    ) GROUP BY organization, website, ${VISIT_KEY}`
 }
 
 /** What a visit did in an hour after that in which it began, as it is to be stored. */

@@ -42,6 +42,7 @@ const own = (name: string, address = name, more: More = {}): SheetPage => ({
 
 /** Each page, and what lies over some. They are the matrix of `make pages`, too. */
 export const SHEET_PAGES: readonly SheetPage[] = [
+  own('overview', 'overview', { ready: '.plot' }),
   own('live', 'live', { ready: 'dl.tiles:has(a[href*="visits"]) ~ .split table.lines' }),
   own('logs', 'logs', { ready: 'table.lines' }),
   own('line', 'logs?status=4xx', { click: 'table.lines button', ready: 'aside pre', isWindow: true }),

@@ -1,0 +1,70 @@
+/** What a chart of the overview shows at each place: a step of the period beside that of the period before, as numbers and as words. */
+
+import type { Overview } from '../data/overview.ts'
+import { shareText, shownCount } from '../parts/numbers.tsx'
+import { valueOf, type ShownMetric } from './metrics.ts'
+
+export interface ChartPoint {
+  /** Of the step, Unix ms. */
+  readonly at: number
+  /** "Tue, 24 November" */
+  readonly name: string
+  /** The same below the chart: "24 Nov". */
+  readonly label: string
+  /** Null if it is not counted, or a share of nothing. */
+  readonly now: number | null
+  readonly nowText: string
+  readonly before: number | null
+  readonly beforeText: string
+  /** Null if the period before has no such step: it may be an hour shorter. */
+  readonly beforeName: string | null
+  /** The period has a part of it. */
+  readonly isPart: boolean
+  /** Of a conversion: its visits may still lead to an install. */
+  readonly isYoung: boolean
+}
+
+export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone }: Overview): readonly ChartPoint[] {
+  const names = stepNames(step, timeZone)
+  return steps.map((each, place) => {
+    const earlier = before.steps[place]
+    return {
+      at: each.at,
+      name: names.long(each.at),
+      label: names.short(each.at),
+      now: valueOf(metric, each),
+      nowText: stepText(metric, each),
+      before: earlier === undefined ? null : valueOf(metric, earlier),
+      beforeText: earlier === undefined ? '–' : stepText(metric, earlier),
+      beforeName: earlier === undefined ? null : names.long(earlier.at),
+      isPart: step === 'day' && each.isPart,
+      isYoung: metric.id === 'conversion' && !each.isRipe,
+    }
+  })
+}
+
+function stepText(metric: ShownMetric, step: Overview['steps'][number]): string {
+  const share = metric.shareOf(step)
+  if (share === null) return '–'
+  return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
+}
+
+/** In the organisation's time zone. */
+function stepNames(step: 'hour' | 'day', timeZone: string) {
+  const day = { day: 'numeric', timeZone } as const
+  const formats =
+    step === 'day'
+      ? ([
+          { ...day, weekday: 'short', month: 'long' },
+          { ...day, month: 'short' },
+        ] as const)
+      : ([
+          { timeZone, weekday: 'short', hour: 'numeric', minute: '2-digit' },
+          { timeZone, weekday: 'short', hour: 'numeric' },
+        ] as const)
+  const [long, short] = formats.map((format) => new Intl.DateTimeFormat(undefined, format))
+  return {
+    long: (at: number): string => long?.format(at) ?? '',
+    short: (at: number): string => short?.format(at) ?? '',
+  }
+}

@@ -1,0 +1,72 @@
+/** The numbers of the overview, each with the period before. A click shows one of them in the chart. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import type { Overview, OverviewFilters } from '../data/overview.ts'
+import { nameOfBefore } from '../data/period.ts'
+import { Change, shareText, ShareChange, shownCount } from '../parts/numbers.tsx'
+import { comparedValues, metricOf, METRICS, type ShownMetric } from './metrics.ts'
+
+interface TilesProps {
+  readonly filters: OverviewFilters
+  readonly figures: Overview
+}
+
+export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
+  const shown = metricOf(filters.metric)
+  return (
+    <ul className="tiles metrics" aria-label="What the chart shows">
+      {METRICS.map((metric) => (
+        <li key={metric.id}>
+          <Link
+            to="."
+            search={(before) => ({ ...before, metric: metric.id })}
+            replace
+            resetScroll={false}
+            className="tile"
+            title={metric.means}
+            aria-current={metric.id === shown.id ? 'true' : undefined}
+          >
+            <span className="title">{metric.title}</span>
+            <strong>{totalText(metric, figures)}</strong>
+            <span className="beside">
+              <MetricChange metric={metric} filters={filters} figures={figures} />
+              <span>{besideText(metric, figures)}</span>
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function totalText(metric: ShownMetric, { total }: Overview): string {
+  const share = metric.shareOf(total)
+  if (share === null) return '–'
+  return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
+}
+
+/** What else there is to know about a number. */
+function besideText({ id }: ShownMetric, { total }: Overview): string {
+  if (id === 'known' && total.installs.installs > 0)
+    return `${shareText(total.installs.known_source, total.installs.installs)} of installs`
+  if (id !== 'conversion' || total.visits === null || total.ripe === null) return ''
+  const young = total.visits.visits - total.ripe.visits
+  return young > 0 ? 'may still rise' : ''
+}
+
+interface MetricChangeProps extends TilesProps {
+  readonly metric: ShownMetric
+}
+
+function MetricChange({ metric, filters, figures }: MetricChangeProps): ReactNode {
+  const compared = comparedValues(metric, figures.total, figures.before.total)
+  if (compared === null) return null
+  const since = nameOfBefore(filters)
+  return metric.kind === 'rate' ? (
+    <ShareChange now={compared.now} before={compared.before} since={since} />
+  ) : (
+    <Change now={compared.now} before={compared.before} since={since} />
+  )
+}

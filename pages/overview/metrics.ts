@@ -1,0 +1,92 @@
+/** What the overview shows of a period: counts, and the shares that follow from them. */
+
+import type { Overview } from '../data/overview.ts'
+
+type OverviewStep = Overview['steps'][number]
+type OverviewTotal = Overview['total']
+/** A step, or the whole period. */
+type Counted = Pick<OverviewStep, 'installs' | 'visits'>
+
+interface Share {
+  readonly part: number
+  readonly whole: number
+}
+
+interface OverviewMetric {
+  readonly id: 'installs' | 'match' | 'known' | 'visits' | 'conversion'
+  readonly title: string
+  /** What a step counts, in a sentence about a chart: "visits"; of a share: "of visits". */
+  readonly what: string
+  readonly kind: 'volume' | 'rate'
+  readonly means: string
+  /** A number as a share of 1; null if nothing is counted. */
+  readonly shareOf: (counted: Counted) => Share | null
+}
+
+export const METRICS = [
+  {
+    id: 'installs',
+    title: 'Installs',
+    what: 'installs',
+    kind: 'volume',
+    means: 'Machines on which the product was installed.',
+    shareOf: ({ installs }) => ({ part: installs.installs, whole: 1 }),
+  },
+  {
+    id: 'match',
+    title: 'Match rate',
+    what: 'of installs that were looked up',
+    kind: 'rate',
+    means: 'Installs with a visit, of those that were looked up and decided.',
+    shareOf: ({ installs }) => ({ part: installs.matched, whole: installs.matched + installs.unmatched }),
+  },
+  {
+    id: 'known',
+    title: 'With a known source',
+    what: 'installs with a known source',
+    kind: 'volume',
+    means: 'Installs whose visit says where it came from.',
+    shareOf: ({ installs }) => ({ part: installs.known_source, whole: 1 }),
+  },
+  {
+    id: 'visits',
+    title: 'Visits',
+    what: 'visits',
+    kind: 'volume',
+    means: 'Pages viewed by one person without a break of half an hour.',
+    shareOf: ({ visits }) => (visits === null ? null : { part: visits.visits, whole: 1 }),
+  },
+  {
+    id: 'conversion',
+    title: 'Conversion',
+    what: 'of visits',
+    kind: 'rate',
+    means: 'Visits that led to an install within seven days.',
+    shareOf: ({ visits }) => (visits === null ? null : { part: visits.converted, whole: visits.visits }),
+  },
+] as const satisfies readonly OverviewMetric[]
+
+export type ShownMetric = OverviewMetric
+
+export function metricOf(name: unknown): ShownMetric {
+  return METRICS.find(({ id }) => id === name) ?? METRICS[0]
+}
+
+/** Null if it is not counted, or a share of nothing. */
+export function valueOf(metric: ShownMetric, counted: Counted): number | null {
+  const share = metric.shareOf(counted)
+  return share === null || share.whole === 0 ? null : share.part / share.whole
+}
+
+interface Compared {
+  readonly now: number
+  readonly before: number
+}
+
+/** Both periods, as far as they can be compared: of a conversion, visits that had time to convert. Null if either has nothing to compare. */
+export function comparedValues(metric: ShownMetric, now: OverviewTotal, before: OverviewTotal): Compared | null {
+  const comparable = (total: OverviewTotal): Counted =>
+    metric.id === 'conversion' ? { installs: total.installs, visits: total.ripe } : total
+  const values = { now: valueOf(metric, comparable(now)), before: valueOf(metric, comparable(before)) }
+  return values.now === null || values.before === null ? null : { now: values.now, before: values.before }
+}

@@ -1,0 +1,72 @@
+/** The overview: how installs and visits of a period went, beside the period before, and what brought them. A click on any value filters the whole page. */
+
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
+import { TakeAlong } from '../parts/copy.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
+import { PeriodBar } from '../parts/period-bar.tsx'
+import { Page, Problem } from '../parts/states.tsx'
+import { Waiting } from '../parts/waiting.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+import { OverviewChart } from './chart.tsx'
+import { FilterChips, FilterNotes } from './filters.tsx'
+import { MetricTiles } from './metric-tiles.tsx'
+import { Panels } from './panels.tsx'
+
+export function OverviewPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = overviewFilters(useSearch({ strict: false }))
+  return organization === null ? null : <OverviewOf organization={organization.id} filters={filters} />
+}
+
+interface OverviewProps {
+  readonly organization: string
+  readonly filters: OverviewFilters
+}
+
+function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
+  const options = overviewQuery(organization, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
+  return (
+    <Page
+      title="Overview"
+      question="How many installs are there, and what brings them?"
+      actions={
+        <>
+          <PeriodBar organization={organization} filters={filters} />
+          <TakeAlong file={overviewPath(organization, filters)} name="overview.json" />
+        </>
+      }
+    >
+      <FilterChips filters={filters} />
+      <Problem error={error} />
+      <Waiting what="the overview" query={query} queryKey={options.queryKey} />
+      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && (
+        <div className="figures overview" aria-busy={isPlaceholderData}>
+          <OverviewFigures organization={organization} filters={filters} figures={data} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+interface FiguresProps extends OverviewProps {
+  readonly figures: Overview
+}
+
+function OverviewFigures(props: FiguresProps): ReactNode {
+  const { filters, figures } = props
+  return (
+    <>
+      <MetricTiles filters={filters} figures={figures} />
+      <FilterNotes filters={filters} figures={figures} />
+      <OverviewChart filters={filters} figures={figures} />
+      <Panels {...props} />
+    </>
+  )
+}

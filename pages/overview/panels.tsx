@@ -1,0 +1,127 @@
+/** What brought the installs of a period: the first values by each dimension, each of which filters the page. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { MACHINE_NAMES, ORIGIN_NAMES, rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
+import { valueFilters, type Overview, type OverviewFilters, type OverviewPanel } from '../data/overview.ts'
+import { nameOfBefore } from '../data/period.ts'
+import { listFilters } from '../figures/list-of.ts'
+import { installsOfRow, rowLabel } from '../figures/rows.ts'
+import { Breakable } from '../parts/breakable.tsx'
+import { Bar, Change, shownCount } from '../parts/numbers.tsx'
+import { TableHead } from '../parts/table-head.tsx'
+import { ValueLink } from './filters.tsx'
+
+interface PanelsProps {
+  readonly organization: string
+  readonly filters: OverviewFilters
+  readonly figures: Overview
+}
+
+const TITLES: Readonly<Record<InstallDimension, string>> = { ...ORIGIN_NAMES, ...MACHINE_NAMES }
+
+export function Panels(props: PanelsProps): ReactNode {
+  return (
+    <div className="panels">
+      {props.figures.panels.map((panel) => (
+        <Panel key={panel.by} panel={panel} {...props} />
+      ))}
+    </div>
+  )
+}
+
+interface PanelProps extends PanelsProps {
+  readonly panel: OverviewPanel
+}
+
+function Panel({ panel, ...props }: PanelProps): ReactNode {
+  const { organization, filters } = props
+  const { by, rows } = panel
+  const { days, website } = filters
+  const hasVisits = rows.some(({ visits }) => visits !== null)
+  const most = Math.max(1, ...rows.map(({ installs }) => installs))
+  return (
+    <section className="card breakdown" aria-labelledby={`by-${by}`}>
+      <header>
+        <h2 id={`by-${by}`}>{TITLES[by]}</h2>
+        <Link
+          to="/app/$organization/sources"
+          params={{ organization }}
+          search={{ by, ...(days === undefined ? {} : { days }), ...(website === undefined ? {} : { website }) }}
+        >
+          All<span className="unseen"> by {TITLES[by].toLowerCase()}</span>
+        </Link>
+      </header>
+      {rows.length === 0 ? (
+        <p className="question">Nothing in this time.</p>
+      ) : (
+        <table className="list">
+          <TableHead columns={[null, ...(hasVisits ? [{ number: 'Visits' }] : []), { number: 'Installs' }]} />
+          <tbody>
+            {rows.map((row) => (
+              <tr key={rowKey(row)}>
+                <th scope="row">
+                  <RowName by={by} row={row} {...props} />
+                  <Bar share={row.installs / most} tone={row.row === 'value' ? 'accent' : 'faint'} />
+                </th>
+                {hasVisits && <td className="number">{visitsText(row)}</td>}
+                <td className="number">
+                  <InstallCount by={by} row={row} {...props} />{' '}
+                  <Change now={row.installs} before={row.before} since={nameOfBefore(filters)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+type PanelRow = OverviewPanel['rows'][number]
+
+interface RowProps extends PanelsProps {
+  readonly by: OverviewPanel['by']
+  readonly row: PanelRow
+}
+
+/** Installs without a visit are rows of their own, which can have none. */
+function visitsText({ row, visits }: PanelRow): string {
+  const isOfInstalls = row === 'no_visit' || row === 'not_looked_up' || row === 'pending' || row === 'not_known'
+  return visits === null || isOfInstalls ? '–' : shownCount(visits)
+}
+
+/** What installs have no value for filters the page, too; how installs ended does not. */
+function RowName({ by, row }: RowProps): ReactNode {
+  if (row.row === 'value')
+    return (
+      <ValueLink by={by} value={row.value}>
+        {by === 'landing_page' ? <Breakable address={row.value} /> : row.value}
+      </ValueLink>
+    )
+  const label = <i>{row.row === 'other' ? 'All others' : rowLabel(by, row.row)}</i>
+  const isEmptyValue = row.row === 'direct' || row.row === 'none' || row.row === 'no_campaign'
+  return isEmptyValue ? (
+    <ValueLink by={by} value="">
+      {label}
+    </ValueLink>
+  ) : (
+    label
+  )
+}
+
+/** Leads to the installs that it counts. */
+function InstallCount({ by, row, organization, filters, figures }: RowProps): ReactNode {
+  const own = row.installs === 0 ? null : installsOfRow(by, row)
+  if (own === null) return shownCount(row.installs)
+  return (
+    <Link
+      to="/app/$organization/installs"
+      params={{ organization }}
+      search={listFilters(figures, filters, { ...valueFilters({ ...filters }), ...own })}
+    >
+      {shownCount(row.installs)}
+    </Link>
+  )
+}
