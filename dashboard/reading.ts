@@ -10,6 +10,7 @@ import { asCalled, type Handler } from './http/call.ts'
 import { installListHandlers } from './installs/handlers.ts'
 import type { Cursors } from './logs/cursor.ts'
 import { logListHandlers } from './logs/handlers.ts'
+import { overviewHandlers } from './overview/handlers.ts'
 import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
@@ -62,6 +63,7 @@ export type ReadingHandlers = Readonly<Record<(typeof READING_ROUTES)[number], H
 export function readingHandlers(parts: ReadingParts): ReadingHandlers {
   return asCalled({
     ...figureHandlers(parts),
+    ...overviewHandlers(parts),
     ...logListHandlers(parts),
     ...visitHandlers(parts),
     ...installListHandlers(parts),

@@ -11,7 +11,7 @@ import {
 
 import { ApiProblem } from './data/ask.ts'
 import { activityFiltersOf } from './data/activity.ts'
-import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
+import { websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { funnelQuery, matchQuery } from './data/figures.ts'
@@ -47,7 +47,7 @@ function askAhead<T, K extends QueryKey>(
   if (!preload) void context.queries.prefetchQuery(query)
 }
 
-/** Redirects to the first organisation: to its checklist until an install is matched. A person without one sees their invitations. */
+/** Redirects to the overview of the first organisation. A person without one sees their invitations. */
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
@@ -55,9 +55,8 @@ const home = createRoute({
     const { organizations } = await signedIn(context.queries)
     const [first] = organizations
     if (first === undefined) return
-    const to = (await isNewcomer(context.queries, first.id)) ? 'checklist' : 'overview'
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router redirects
-    throw redirect({ to: `/app/$organization/${to}`, params: { organization: first.id } })
+    throw redirect({ to: '/app/$organization/overview', params: { organization: first.id } })
   },
   component: Welcome,
 })
@@ -306,9 +305,4 @@ async function signedIn(queries: QueryClient): Promise<Me> {
     }
     throw error
   }
-}
-
-/** Missing figures hold nobody up. */
-function isNewcomer(queries: QueryClient, organization: string): Promise<boolean> {
-  return queries.ensureQueryData(checklistQuery(organization)).then(isNew, () => false)
 }

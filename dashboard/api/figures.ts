@@ -5,9 +5,10 @@ import { Type } from 'typebox'
 import { LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/installs.ts'
-import { OVERVIEW_PANELS, VISITS_LEFT_OUT } from '../../domain/figures/overview.ts'
+import { MANY_INSTALLS, OVERVIEW_PANELS, VISITS_LEFT_OUT } from '../../domain/figures/overview.ts'
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
+import { SOURCED_INSTALL } from './installs.ts'
 import type { RouteRow } from './route.ts'
 import {
   each,
@@ -63,13 +64,14 @@ const BY_SOURCE = {
   ),
 }
 const BY_VALUE = Type.Array(Type.Object({ ...ROW, ...INSTALLS }, { $id: 'InstallRow' }))
+const REASONS = Type.Array(Type.Object({ value: TEXT, installs: NUMBER }))
 const MATCHED = {
   total: COUNTED_INSTALLS,
   path: BY_VALUE,
   platform: BY_VALUE,
   policy: BY_VALUE,
   agent: BY_VALUE,
-  reason: Type.Array(Type.Object({ value: TEXT, installs: NUMBER })),
+  reason: REASONS,
 }
 
 const OVERVIEW_TOTAL = Type.Object(
@@ -93,6 +95,18 @@ const OVERVIEW_STEPS = Type.Array(
     { $id: 'OverviewStep' },
   ),
 )
+const CHECKLIST = Type.Object(
+  {
+    since: TIME,
+    exampleUntil: maybe(
+      NUMBER,
+      'Unix ms at which made-up traffic ends, which is not counted here; null: there is none.',
+    ),
+    lines: Type.Array(Type.Object({ id: TEXT, isDone: FLAG, count: NUMBER })),
+  },
+  { $id: 'Checklist' },
+)
+
 const OVERVIEW = Type.Object({
   ...FIGURES,
   step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
@@ -118,6 +132,16 @@ const OVERVIEW = Type.Object({
       ),
     }),
   ),
+  reasons: REASONS,
+  largestChange: maybe(
+    Type.Object({ by: oneOf(OVERVIEW_PANELS), value: TEXT, installs: NUMBER, before: NUMBER }),
+    'The campaign, source or landing page whose installs differ most from the previous period; null: nothing changed.',
+  ),
+  installs: maybe(
+    Type.Array(SOURCED_INSTALL),
+    `Installs under the filters, newest first, if there are fewer than ${MANY_INSTALLS} without the filters; else null.`,
+  ),
+  checklist: maybe(CHECKLIST, 'What is set up, if the period has no install without the filters; else null.'),
 })
 
 const SHARED_COMMAND = Type.Object({
@@ -246,14 +270,7 @@ export const FIGURE_ROUTES = {
     summary: 'What is set up, as the traffic of 30 days proves it.',
     query: { website },
     answers: {
-      200: Type.Object({
-        since: TIME,
-        exampleUntil: maybe(
-          NUMBER,
-          'Unix ms at which made-up traffic ends, which is not counted here; null: there is none.',
-        ),
-        lines: Type.Array(Type.Object({ id: TEXT, isDone: FLAG, count: NUMBER })),
-      }),
+      200: CHECKLIST,
     },
   },
 } as const satisfies Record<string, RouteRow>

@@ -67,7 +67,7 @@ export const DELIVERY_LIST_QUERY = {
   }),
 } as const
 
-const SOURCED_INSTALL = Type.Object(
+export const SOURCED_INSTALL = Type.Object(
   { install: INSTALL_LINE, visit: maybe(SOURCED_VISIT, 'The visit that it was matched to, if that still exists.') },
   { $id: 'SourcedInstall' },
 )

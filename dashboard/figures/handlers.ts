@@ -3,20 +3,18 @@
 import type { FIGURE_ROUTES } from '../api/figures.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { readChecklist } from './checklist.ts'
-import { overviewPage } from './overview.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { readSharedCommands } from './fan-out.ts'
 import { listWebsites } from './websites.ts'
 
-export function figureHandlers(parts: FigureParts): HandlersOf<typeof FIGURE_ROUTES> {
+export function figureHandlers(parts: FigureParts) {
   return {
     websites: listWebsites(parts.scope),
-    overview: figurePage(parts, overviewPage),
     funnel: figurePage(parts, funnelPage),
     sources: figurePage(parts, sourcesPage),
     match: figurePage(parts, matchPage),
     sharedCommands: readSharedCommands(parts.scope),
     usage: usagePage(parts),
     checklist: readChecklist(parts),
-  }
+  } satisfies Partial<HandlersOf<typeof FIGURE_ROUTES>>
 }

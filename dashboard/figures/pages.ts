@@ -10,7 +10,7 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import { answer, type OrganizationCall, type CallTo, type QueryValues } from '../http/call.ts'
 import { columnFilters } from '../reads/column-filters.ts'
-import type { ReadScope } from '../reads/scope.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { listedInstalls, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
 import { periodBefore, periodOf, type FiguresPeriod, type AskedOfFigures } from './period.ts'
@@ -35,8 +35,13 @@ export interface ZonedSource extends FigureSource {
   readonly zone: TimeZone
 }
 
+/** All that is known of the organisation. */
+export interface OrganizationSource extends ZonedSource {
+  readonly reads: OrganizationFacts
+}
+
 type FiguresPage<Page extends object, Asked> = (
-  source: ZonedSource,
+  source: OrganizationSource,
   period: FiguresPeriod,
   call: Asked,
 ) => Promise<Page>

@@ -25,13 +25,13 @@ export const OVERVIEW_PANELS = [
 /** Why visits are not counted: the filters are about installs, or they are several, and visits are counted by one value each. */
 export const VISITS_LEFT_OUT = ['install_filter', 'several_filters'] as const
 
-type CountedVisits =
+type VisitsBeside =
   | { readonly kind: 'all' }
   | { readonly kind: 'value'; readonly dimension: OriginDimension; readonly value: string }
   | { readonly kind: 'none'; readonly why: (typeof VISITS_LEFT_OUT)[number] }
 
 /** The visits beside installs that have these values. */
-export function visitsBeside(filters: { readonly [D in InstallDimension]?: string }): CountedVisits {
+export function visitsBeside(filters: { readonly [D in InstallDimension]?: string }): VisitsBeside {
   const set = INSTALLS_BY.filter((dimension) => filters[dimension] !== undefined)
   const [dimension, ...more] = set
   if (dimension === undefined) return { kind: 'all' }
@@ -53,13 +53,13 @@ export interface ComparedRow extends FigureRow {
   readonly before: number
 }
 
-interface CountedRow extends FigureRow {
+interface SidedRow extends FigureRow {
   readonly installs: number
   readonly visits: { readonly visits: number } | null
 }
 
 /** Rows of both periods, those of the present one first and in its order. */
-export function comparedRows(now: readonly CountedRow[], before: readonly CountedRow[]): readonly ComparedRow[] {
+export function comparedRows(now: readonly SidedRow[], before: readonly SidedRow[]): readonly ComparedRow[] {
   const earlier = new Map(before.map((row) => [rowKey(row), row.installs]))
   const present = new Set(now.map(rowKey))
   const gone = before.filter((row) => !present.has(rowKey(row)))
@@ -75,21 +75,21 @@ export function comparedRows(now: readonly CountedRow[], before: readonly Counte
   ]
 }
 
-function comparedRow({ row, value, installs, visits }: CountedRow, before: number): ComparedRow {
+function comparedRow({ row, value, installs, visits }: SidedRow, before: number): ComparedRow {
   return { row, value, installs, visits: visits?.visits ?? null, before }
 }
 
 /** The first values, all others in one row, and the rows that are no value. They add up to what all rows add up to. */
-export function firstRows(rows: readonly ComparedRow[], most: number): readonly ComparedRow[] {
+export function leadingRows(rows: readonly ComparedRow[], most: number): readonly ComparedRow[] {
   const values = rows.filter(({ row }) => row === 'value')
   const named = rows.filter(({ row }) => row !== 'value' && row !== 'other')
   const rest = [...values.slice(most), ...rows.filter(({ row }) => row === 'other')]
   const shown = [...values.slice(0, most), ...named]
   if (rest.length === 0) return shown
-  return [...shown, rest.reduce(addRows, { row: 'other', value: '', installs: 0, visits: null, before: 0 })]
+  return [...shown, rest.reduce(addToOthers, { row: 'other', value: '', installs: 0, visits: null, before: 0 })]
 }
 
-function addRows(sum: ComparedRow, { installs, visits, before }: ComparedRow): ComparedRow {
+function addToOthers(sum: ComparedRow, { installs, visits, before }: ComparedRow): ComparedRow {
   return {
     row: sum.row,
     value: sum.value,
@@ -97,4 +97,37 @@ function addRows(sum: ComparedRow, { installs, visits, before }: ComparedRow): C
     visits: visits === null ? sum.visits : (sum.visits ?? 0) + visits,
     before: sum.before + before,
   }
+}
+
+/** From so many installs on, shares and comparisons say something. */
+export const MANY_INSTALLS = 20
+
+export function areFew(installs: number): boolean {
+  return installs > 0 && installs < MANY_INSTALLS
+}
+
+/** By these a change tells what to do more of, or what ended. */
+const CHANGED_BY = ['campaign', 'source', 'landing_page'] as const
+
+interface LargestChange {
+  readonly by: (typeof CHANGED_BY)[number]
+  readonly value: string
+  readonly installs: number
+  readonly before: number
+}
+
+/** The value with the greatest difference to the period before; of equal ones the first. Null if nothing changed. */
+export function largestChange(
+  rows: Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>,
+): LargestChange | null {
+  const values = CHANGED_BY.flatMap((by) =>
+    rows[by]
+      .filter(({ row }) => row === 'value')
+      .map(({ value, installs, before }) => ({ by, value, installs, before })),
+  )
+  const difference = ({ installs, before }: LargestChange): number => Math.abs(installs - before)
+  return values.reduce<LargestChange | null>(
+    (largest, each) => (difference(each) > (largest === null ? 0 : difference(largest)) ? each : largest),
+    null,
+  )
 }

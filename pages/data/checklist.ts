@@ -39,8 +39,3 @@ export function askForTestMark(organization: string, website: string): Promise<T
     body: {},
   })
 }
-
-/** Whether the set-up is unfinished: no install was matched yet. */
-export function isNew({ lines }: Checklist): boolean {
-  return lines.some(({ id, isDone }) => id === 'install_matched' && !isDone)
-}

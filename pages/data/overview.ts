@@ -45,6 +45,9 @@ export function overviewPath(organization: string, filters: OverviewFilters): st
   )
 }
 
+/** People wait in front of the page for their first install. */
+const AGAIN_MS = 3_000
+
 /** Previous figures stay on the page while new ones load, so that it does not jump. */
 export function overviewQuery(organization: string, filters: OverviewFilters) {
   const address = overviewPath(organization, filters)
@@ -52,6 +55,7 @@ export function overviewQuery(organization: string, filters: OverviewFilters) {
     queryKey: ['figures', address],
     queryFn: ({ signal }) => ask<Overview>(address, { signal }),
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.checklist ?? null) === null ? false : AGAIN_MS),
   })
 }
 

@@ -19,7 +19,7 @@ export function InstallTable({ organization, installs }: InstallTableProps): Rea
   return (
     <div className="wide">
       <table className="list stacks installs">
-        <TableHead columns={['Install', 'Result', 'Came from', 'On', 'Path']} />
+        <TableHead columns={['Install', 'Result', 'Came from', 'On', 'Install method']} />
         <tbody>
           {installs.map((sourced) => (
             <InstallTableRow

@@ -2,7 +2,7 @@
 
 import type { Overview } from '../data/overview.ts'
 import { shareText, shownCount } from '../parts/numbers.tsx'
-import { valueOf, type ShownMetric } from './metrics.ts'
+import { metricValue, type ShownMetric } from './metrics.ts'
 
 export interface ChartPoint {
   /** Of the step, Unix ms. */
@@ -11,6 +11,8 @@ export interface ChartPoint {
   readonly name: string
   /** The same below the chart: "24 Nov". */
   readonly label: string
+  /** The same in a file: "2026-11-24". */
+  readonly date: string
   /** Null if it is not counted, or a share of nothing. */
   readonly now: number | null
   readonly nowText: string
@@ -32,10 +34,11 @@ export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone
       at: each.at,
       name: names.long(each.at),
       label: names.short(each.at),
-      now: valueOf(metric, each),
-      nowText: stepText(metric, each),
-      before: earlier === undefined ? null : valueOf(metric, earlier),
-      beforeText: earlier === undefined ? '–' : stepText(metric, earlier),
+      date: names.date(each.at),
+      now: metricValue(metric, each),
+      nowText: metricText(metric, each),
+      before: earlier === undefined ? null : metricValue(metric, earlier),
+      beforeText: earlier === undefined ? '–' : metricText(metric, earlier),
       beforeName: earlier === undefined ? null : names.long(earlier.at),
       isPart: step === 'day' && each.isPart,
       isYoung: metric.id === 'conversion' && !each.isRipe,
@@ -43,7 +46,7 @@ export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone
   })
 }
 
-function stepText(metric: ShownMetric, step: Overview['steps'][number]): string {
+function metricText(metric: ShownMetric, step: Overview['steps'][number]): string {
   const share = metric.shareOf(step)
   if (share === null) return '–'
   return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
@@ -63,7 +66,14 @@ function stepNames(step: 'hour' | 'day', timeZone: string) {
           { timeZone, weekday: 'short', hour: 'numeric' },
         ] as const)
   const [long, short] = formats.map((format) => new Intl.DateTimeFormat(undefined, format))
+  // Swedish dates are those of ISO 8601.
+  const date = new Intl.DateTimeFormat('sv', {
+    dateStyle: 'short',
+    timeZone,
+    ...(step === 'hour' ? { timeStyle: 'short' } : {}),
+  })
   return {
+    date: (at: number): string => date.format(at),
     long: (at: number): string => long?.format(at) ?? '',
     short: (at: number): string => short?.format(at) ?? '',
   }

@@ -1,7 +1,8 @@
-/** The numbers of a chart as a table, which is there when somebody asks for it. */
+/** The numbers of a chart as a table and as a file, which are there when somebody asks for them. */
 
 import type { ReactNode } from 'react'
 
+import { csvLine } from '../../common/csv.ts'
 import type { Overview } from '../data/overview.ts'
 import { TableHead } from '../parts/table-head.tsx'
 import type { ChartPoint } from './chart-points.ts'
@@ -14,12 +15,24 @@ interface ChartTableProps {
   readonly before: string
 }
 
-export function ChartTable({ metric, points, figures, before }: ChartTableProps): ReactNode {
+const RATE_DIGITS = 4
+
+/** Volumes as numbers, rates as shares of 1; empty where nothing is counted. */
+function csvOf({ metric, points, figures, before }: ChartTableProps): string {
+  const cell = (value: number | null): number | null =>
+    value === null ? null : metric.kind === 'rate' ? Number(value.toFixed(RATE_DIGITS)) : value
+  const head = [figures.step === 'day' ? 'Day' : 'Hour', metric.title, before]
+  return [head, ...points.map((point) => [point.date, cell(point.now), cell(point.before)])].map(csvLine).join('')
+}
+
+export function ChartTable(props: ChartTableProps): ReactNode {
+  const { metric, points, figures, before } = props
+  const title = `${metric.title} by ${figures.step}`
   return (
     <details className="chart-table">
       <summary>As a table</summary>
       <div className="scrolls" tabIndex={0} role="region" aria-label={`${metric.title} as a table`}>
-        <table className="list">
+        <table className="list" aria-label={title}>
           <TableHead
             columns={[figures.step === 'day' ? 'Day' : 'Hour', { number: metric.title }, { number: before }]}
           />
@@ -38,6 +51,14 @@ export function ChartTable({ metric, points, figures, before }: ChartTableProps)
           </tbody>
         </table>
       </div>
+      <p className="footnote">
+        <a
+          href={`data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(props))}`}
+          download={`${title.toLowerCase().replaceAll(' ', '-')}.csv`}
+        >
+          Download as CSV
+        </a>
+      </p>
     </details>
   )
 }

@@ -41,7 +41,7 @@ export function OverviewChart({ filters, figures }: ChartProps): ReactNode {
       {isCounted ? (
         <Plot metric={metric} points={points} before={before} step={figures.step} />
       ) : (
-        <p className="question">{metric.title} is not counted here.</p>
+        <p className="question">Not counted under these filters.</p>
       )}
       <ChartNotes metric={metric} points={points} step={figures.step} />
       <ChartTable metric={metric} points={points} figures={figures} before={before} />
@@ -160,12 +160,12 @@ function Card({ metric, point, share }: CardProps): ReactNode {
           {point.beforeText} on {point.beforeName}
         </span>
       )}
-      <span className="earlier">{marksOf(point).join(', ')}</span>
+      <span className="earlier">{pointMarks(point).join(', ')}</span>
     </div>
   )
 }
 
-function marksOf({ isPart, isYoung }: ChartPoint): readonly string[] {
+function pointMarks({ isPart, isYoung }: ChartPoint): readonly string[] {
   return [...(isPart ? ['a part of the day'] : []), ...(isYoung ? ['may still rise'] : [])]
 }
 
@@ -176,15 +176,15 @@ function pointText({ what }: ShownMetric, point: ChartPoint | undefined, before:
   return `${name}${isPart ? ', a part of it' : ''}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}`
 }
 
-interface NotesProps {
+interface ChartNotesProps {
   readonly metric: ShownMetric
   readonly points: readonly ChartPoint[]
   readonly step: 'hour' | 'day'
 }
 
-function ChartNotes({ metric, points, step }: NotesProps): ReactNode {
-  const hasPart = metric.kind === 'volume' && points.some(({ isPart }) => isPart)
-  const hasYoung = points.some(({ isYoung }) => isYoung)
+function ChartNotes({ metric, points, step }: ChartNotesProps): ReactNode {
+  const hasPart = metric.kind === 'volume' && points.some(({ isPart, now }) => isPart && now !== null)
+  const hasYoung = points.some(({ isYoung, now }) => isYoung && now !== null)
   const notes = [
     ...(hasPart ? [`Pale: the period has a part of this ${step}.`] : []),
     ...(hasYoung

@@ -17,7 +17,7 @@ import { filterText } from '../parts/install-words.ts'
 import { shownCount } from '../parts/numbers.tsx'
 import { rowLabel } from '../figures/rows.ts'
 
-export function FilterChips({ filters }: { readonly filters: OverviewFilters }): ReactNode {
+export function ValueChips({ filters }: { readonly filters: OverviewFilters }): ReactNode {
   const navigate = useNavigate()
   const set = keysOf(valueFilters({ ...filters }))
   const without = (names: readonly InstallDimension[]): void => {
@@ -55,12 +55,12 @@ function chipText(by: InstallDimension, value: string): string {
     : text
 }
 
-interface NotesProps {
+interface FilterNotesProps {
   readonly filters: OverviewFilters
   readonly figures: Overview
 }
 
-export function FilterNotes({ filters, figures }: NotesProps): ReactNode {
+export function FilterNotes({ filters, figures }: FilterNotesProps): ReactNode {
   const { visitsLeftOut, unfiltered } = figures
   const set = keysOf(valueFilters({ ...filters }))
   const withoutVisit = unfiltered.installs - unfiltered.matched
@@ -73,7 +73,7 @@ export function FilterNotes({ filters, figures }: NotesProps): ReactNode {
 }
 
 const LEFT_OUT_WORDS: Readonly<Record<NonNullable<Overview['visitsLeftOut']>, string>> = {
-  install_filter: 'This filter is about machines, so visits and conversion are not counted.',
+  install_filter: 'A filter is about machines, so visits and conversion are not counted.',
   several_filters:
     'Visits are counted by one value at a time: remove all filters but one to see visits and conversion.',
 }

@@ -28,7 +28,7 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
             title={metric.means}
             aria-current={metric.id === shown.id ? 'true' : undefined}
           >
-            <span className="title">{metric.title}</span>
+            <span className="title">{shownTitle(metric, figures)}</span>
             <strong>{totalText(metric, figures)}</strong>
             <span className="beside">
               <MetricChange metric={metric} filters={filters} figures={figures} />
@@ -41,7 +41,18 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
   )
 }
 
-function totalText(metric: ShownMetric, { total }: Overview): string {
+/** On the plan Free, and while install paths are paused, installs are counted alone. */
+function isCountedAlone({ total: { installs } }: Overview): boolean {
+  return installs.counted > 0 && installs.counted === installs.installs
+}
+
+function shownTitle({ id, title }: ShownMetric, figures: Overview): string {
+  return id === 'match' && isCountedAlone(figures) ? 'Counted, not looked up' : title
+}
+
+function totalText(metric: ShownMetric, figures: Overview): string {
+  const { total } = figures
+  if (metric.id === 'match' && isCountedAlone(figures)) return shownCount(total.installs.counted)
   const share = metric.shareOf(total)
   if (share === null) return '–'
   return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)

@@ -73,7 +73,7 @@ export function metricOf(name: unknown): ShownMetric {
 }
 
 /** Null if it is not counted, or a share of nothing. */
-export function valueOf(metric: ShownMetric, counted: Counted): number | null {
+export function metricValue(metric: ShownMetric, counted: Counted): number | null {
   const share = metric.shareOf(counted)
   return share === null || share.whole === 0 ? null : share.part / share.whole
 }
@@ -87,6 +87,6 @@ interface Compared {
 export function comparedValues(metric: ShownMetric, now: OverviewTotal, before: OverviewTotal): Compared | null {
   const comparable = (total: OverviewTotal): Counted =>
     metric.id === 'conversion' ? { installs: total.installs, visits: total.ripe } : total
-  const values = { now: valueOf(metric, comparable(now)), before: valueOf(metric, comparable(before)) }
+  const values = { now: metricValue(metric, comparable(now)), before: metricValue(metric, comparable(before)) }
   return values.now === null || values.before === null ? null : { now: values.now, before: values.before }
 }

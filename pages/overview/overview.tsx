@@ -11,9 +11,12 @@ import { PeriodBar } from '../parts/period-bar.tsx'
 import { Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
+import { LargestChange, Reasons } from './change-and-reasons.tsx'
 import { OverviewChart } from './chart.tsx'
-import { FilterChips, FilterNotes } from './filters.tsx'
+import { FewInstalls } from './few-installs.tsx'
+import { ValueChips, FilterNotes } from './filters.tsx'
 import { MetricTiles } from './metric-tiles.tsx'
+import { NoInstalls } from './no-installs.tsx'
 import { Panels } from './panels.tsx'
 
 export function OverviewPage(): ReactNode {
@@ -42,7 +45,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
         </>
       }
     >
-      <FilterChips filters={filters} />
+      <ValueChips filters={filters} />
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
@@ -55,18 +58,30 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
   )
 }
 
-interface FiguresProps extends OverviewProps {
+interface OverviewFiguresProps extends OverviewProps {
   readonly figures: Overview
 }
 
-function OverviewFigures(props: FiguresProps): ReactNode {
-  const { filters, figures } = props
+/** What a period tells depends on how many installs it has before filters. */
+function OverviewFigures(props: OverviewFiguresProps): ReactNode {
+  const { organization, filters, figures } = props
+  if (figures.checklist !== null)
+    return <NoInstalls organization={organization} website={filters.website} checklist={figures.checklist} />
+  if (figures.installs !== null)
+    return (
+      <>
+        <FilterNotes filters={filters} figures={figures} />
+        <FewInstalls organization={organization} figures={figures} installs={figures.installs} />
+      </>
+    )
   return (
     <>
       <MetricTiles filters={filters} figures={figures} />
       <FilterNotes filters={filters} figures={figures} />
+      <LargestChange filters={filters} figures={figures} />
       <OverviewChart filters={filters} figures={figures} />
       <Panels {...props} />
+      <Reasons {...props} />
     </>
   )
 }

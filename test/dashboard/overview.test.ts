@@ -63,7 +63,12 @@ describe('the overview', function () {
   let cookies: string
   before(async () => {
     facts = await openTestFacts()
-    const manifests = organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf(OF.website, 'acme')
+    const members = { 'anna@acme.dev': 'Viewer' }
+    const manifests =
+      organizationOf('acme', { members }) +
+      websiteOf(OF.website, 'acme') +
+      `---\n${organizationOf('fresh', { members })}` +
+      websiteOf('fresh-site', 'fresh')
     stage = await startStage({ manifests, facts, clock })
     cookies = await stage.signIn('anna@acme.dev')
     const records = [
@@ -195,5 +200,33 @@ describe('the overview', function () {
     const week = panelOf(await read('overview'), 'campaign')
     expect(week.find(({ value }) => value === 'past')).to.deep.include({ installs: 0, before: 2 })
     expect(week.find(({ value }) => value === 'launch')).to.deep.include({ installs: 5, before: 1 })
+  })
+
+  it('lists installs that are few before filters, under the filters, and no more once they are many', async () => {
+    const listed = async (query: string) => {
+      const { installs } = await read(`overview${query}`)
+      return installs === null ? null : (installs as readonly { install: { version: string } }[])
+    }
+    expect(await listed('')).to.have.lengthOf(7)
+    expect(await listed('?version=2.0.0')).to.have.lengthOf(2)
+    expect(await listed('?campaign=nothing')).to.have.lengthOf(0)
+    const many = `?since=${ago(41)}&until=${ago(39)}`
+    expect(await listed(many)).to.equal(null)
+    expect(await listed(`${many}&campaign=eight`)).to.equal(null)
+    expect((await read('overview'))['checklist']).to.equal(null)
+  })
+
+  it('says why installs have no visit, and which value changed most', async () => {
+    const body = await read('overview')
+    expect(body['reasons']).to.deep.equal((await read('match'))['reason'])
+    expect(body['largestChange']).to.deep.equal({ by: 'campaign', value: 'launch', installs: 5, before: 1 })
+  })
+
+  it('has the checklist of an organisation that has no install, and no list', async () => {
+    const { body } = await stage.ask('GET', '/api/organizations/fresh/overview', { cookies })
+    const { body: checklist } = await stage.ask('GET', '/api/organizations/fresh/checklist', { cookies })
+    expect(body['checklist']).to.deep.equal(checklist)
+    expect(body['installs']).to.equal(null)
+    expect(body['largestChange']).to.equal(null)
   })
 })

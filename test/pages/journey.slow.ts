@@ -102,7 +102,7 @@ describe('the pages without a mouse', function () {
     // 1. Sign in, and invite a colleague.
     await page.goto(`${service.url}/sign-in`)
     await signIn(owner, OWNER)
-    await title('Checklist')
+    await title('Overview')
     await keys.go('m')
     await title('Members')
     await keys.press(page.getByRole('button', { name: 'Invite' }))
@@ -115,7 +115,7 @@ describe('the pages without a mouse', function () {
     await guest.page.goto(await linkFor(GUEST, 'invitation'))
     await signIn(guest, GUEST)
     await guest.keys.press(guest.page.getByRole('button', { name: 'Join' }))
-    await guest.page.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
+    await guest.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 
     // 3. A website, until it is live in collection.
     await keys.go('r')

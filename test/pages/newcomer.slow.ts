@@ -70,6 +70,8 @@ describe('a newcomer to the pages', function () {
     // 1. The link that the terminal ends with, and the one button there.
     await dashboard.goto(await printed(/sign in to the dashboard.*: (http\S+)/))
     await dashboard.getByRole('button', { name: 'Sign in' }).click()
+    await dashboard.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await dashboard.getByRole('link', { name: 'checklist', exact: true }).click()
     await dashboard.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
     await step(dashboard, 'The script is on your website').getByText('waiting for it').waitFor()
 

@@ -1,6 +1,7 @@
 /** The Overview in a browser: its numbers, its chart by pointer and keyboard, and filters in the address. */
 
 import { mkdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -33,10 +34,24 @@ describe('the page Overview', function () {
   before(async () => {
     facts = await openTestFacts()
     const ofBusy = { organization: 'busy', website: 'busy-site', nowMs: NOW_MS }
-    await storeCounted(facts, overviewTraffic({ ...ofBusy, days: 16 }), Date.now)
+    const ofFree = { organization: 'free', website: 'free-site', nowMs: NOW_MS, isFree: true } as const
+    const few = overviewTraffic({ organization: 'few', website: 'few-site', nowMs: NOW_MS, days: 1 })
+    const records = [
+      ...overviewTraffic({ ...ofBusy, days: 16 }),
+      ...overviewTraffic({ ...ofFree, days: 16 }),
+      ...few.filter(({ kind }) => kind === 'visit'),
+      ...few.filter(({ kind }) => kind === 'install').slice(0, 3),
+    ]
+    await storeCounted(facts, records, Date.now)
     await rollUp({ facts, nowMs: Date.now })
-    const manifests =
-      organizationOf('busy', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('busy-site', 'busy')
+    const members = { 'anna@acme.dev': 'Viewer' }
+    const manifests = ['busy', 'few', 'fresh', 'free']
+      .map(
+        (name) =>
+          organizationOf(name, { members, plan: name === 'free' ? 'Free' : 'Enterprise' }) +
+          websiteOf(`${name}-site`, name),
+      )
+      .join('---\n')
     stage = await startPages({ manifests, facts })
   })
   after(async () => {
@@ -117,6 +132,25 @@ describe('the page Overview', function () {
     await page.close()
   })
 
+  it('has the numbers of its chart as a table and as a file for whoever asks', async () => {
+    const { page, noise } = await open(WIDE, 'overview?metric=conversion')
+    expect(await page.getByRole('table', { name: 'Conversion by day' }).isVisible()).to.equal(false)
+    await page.getByText('As a table').click()
+    const rows = page.getByRole('table', { name: 'Conversion by day' }).locator('tbody tr')
+    const count = Number(await page.getByRole('slider').getAttribute('aria-valuemax'))
+    expect(await rows.count()).to.equal(count)
+    await holds(page, noise)
+    const file = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download as CSV' }).click()
+    const download = await file
+    expect(download.suggestedFilename()).to.equal('conversion-by-day.csv')
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
+    expect(lines[0]).to.equal('Day,Conversion,the 7 days before')
+    expect(lines).to.have.lengthOf(count + 1)
+    for (const line of lines.slice(1)) expect(line).to.match(/^\d{4}-\d\d-\d\d,(0|1|0\.\d+)?,(0|1|0\.\d+)?$/)
+    await page.close()
+  })
+
   it('filters all of it by a click on a value, keeps that in the address, and forgets it by its chip, all by keyboard', async () => {
     const { page, noise } = await open(WIDE)
     const { press } = keyboardOf(page)
@@ -132,10 +166,10 @@ describe('the page Overview', function () {
     await page.getByText('about machines').waitFor()
     expect(await numberOf(page, 'Visits')).to.equal('–')
     await tile(page, 'Visits').click()
-    await page.getByText('Visits is not counted here').waitFor()
+    await page.getByText('Not counted under these filters').waitFor()
     await page.reload()
     await page.getByText('Version: 2.4.1').waitFor()
-    await page.getByText('Visits is not counted here').waitFor()
+    await page.getByText('Not counted under these filters').waitFor()
     await picture(page, 'overview-filtered-1280-light')
     await press(page.getByRole('button', { name: 'Without filters' }))
     await until(async () => (await numberOf(page, 'Installs')) === all)
@@ -164,6 +198,75 @@ describe('the page Overview', function () {
     await page.getByRole('link', { name: 'All by version' }).click()
     await page.getByRole('heading', { level: 1, name: 'Sources' }).waitFor()
     await page.getByRole('rowheader', { name: '2.4.1' }).waitFor()
+    await page.close()
+  })
+
+  const openOther = async (look: Look, organization: string, ready: string) => {
+    const opened = await stage.open('anna@acme.dev', look)
+    await opened.page.goto(`${stage.url}/app/${organization}/overview`)
+    await opened.page.getByText(ready).first().waitFor()
+    return opened
+  }
+
+  for (const look of LOOKS) {
+    it(`shows what to do next if there is nothing, and no number, ${look.width} wide and ${look.scheme}`, async () => {
+      const { page, noise } = await openOther(look, 'fresh', 'Next step')
+      await page.getByRole('heading', { level: 2, name: 'The script is on your website' }).waitFor()
+      await page.getByText('data-project="fresh-site"').waitFor()
+      expect(await page.locator('.plot, .tile, .panels, .change').count()).to.equal(0)
+      expect(await page.locator('main').textContent()).to.not.match(/[▲▼%]|\b0 [a-z]/)
+      await holds(page, noise)
+      await picture(page, `overview-none-${look.width}-${look.scheme}`)
+      await page.close()
+    })
+
+    it(`lists installs that are few, and counts them, ${look.width} wide and ${look.scheme}`, async () => {
+      const { page, noise } = await openOther(look, 'few', 'Until then, each install tells more')
+      const rows = page.locator('table.installs tbody tr')
+      expect(await rows.count()).to.equal(3)
+      expect(await page.locator('.tile').filter({ hasText: 'With a visit' }).textContent()).to.match(/[0-3] of 3/)
+      expect(await page.locator('.plot, .panels, .change').count()).to.equal(0)
+      expect(await page.locator('main').textContent()).to.not.match(/[▲▼%]/)
+      await holds(page, noise)
+      await picture(page, `overview-few-${look.width}-${look.scheme}`)
+      await rows.first().getByRole('link').click()
+      await page.getByRole('heading', { level: 1, name: /Installed/ }).waitFor()
+      await page.close()
+    })
+  }
+
+  it('says what changed most and why installs have no visit, with what to do about it', async () => {
+    const { page, noise } = await open(WIDE)
+    expect(await page.getByText('The largest change').textContent()).to.match(
+      /the campaign show-hn brought \d+ installs, \d+ more than in the 7 days before/,
+    )
+    const reasons = page.getByRole('region', { name: /Why \d+ installs have no visit/ })
+    expect(await reasons.getByRole('heading', { level: 3 }).count()).to.be.greaterThan(0)
+    expect((await reasons.locator('.remedy').first().textContent())?.length).to.be.greaterThan(10)
+    await holds(page, noise)
+    await page.close()
+  })
+
+  it('counts on Free, and says that nothing was looked up', async () => {
+    const { page, noise } = await openOther(WIDE, 'free', 'Counted, not looked up')
+    expect(await tile(page, 'Counted, not looked up').locator('strong').textContent()).to.equal(
+      await numberOf(page, 'Installs'),
+    )
+    expect(await page.locator('.metrics').textContent()).to.not.include('Match rate')
+    await picture(page, 'overview-free-1280-light')
+    await holds(page, noise)
+    await page.close()
+  })
+
+  it('shows the first visit of somebody who waits for it, without a reload', async () => {
+    const { page } = await openOther(WIDE, 'fresh', 'Next step')
+    await storeCounted(
+      facts,
+      overviewTraffic({ organization: 'fresh', website: 'fresh-site', nowMs: NOW_MS, days: 1 }).slice(0, 1),
+      Date.now,
+    )
+    await rollUp({ facts, nowMs: Date.now })
+    await page.getByRole('heading', { level: 2, name: 'Browsers keep a marker' }).waitFor()
     await page.close()
   })
 })

@@ -554,7 +554,7 @@ describe('the pages', function () {
 
   it('say wherever they count made-up traffic, which completes no step of the checklist', async () => {
     const { page, noise } = await stage.open('trial@acme.dev', { width: 390, scheme: 'dark' })
-    await page.goto(stage.url)
+    await page.goto(`${stage.url}/app/trial/checklist`)
     await page.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
     await page.getByText('Made-up traffic completes no step here').waitFor()
     await page.getByText('1 of 8 steps are done').waitFor()

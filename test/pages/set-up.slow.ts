@@ -61,7 +61,9 @@ describe('the pages by which people set things up', function () {
   it('begin with the checklist, which only traffic makes green', async () => {
     const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
     await page.goto(stage.url)
-    await page.waitForURL('**/app/acme/checklist')
+    await page.waitForURL('**/app/acme/overview')
+    await page.getByRole('heading', { level: 2, name: 'The script is on your website' }).waitFor()
+    await page.getByRole('link', { name: 'checklist', exact: true }).click()
     const step = (title: string) =>
       page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: title }) })
     const script = step('The script is on your website')
@@ -83,8 +85,6 @@ describe('the pages by which people set things up', function () {
     const matched = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId: about.visitId } as const
     await store(facts, [installRecord({ ...matched, website: 'acme-docs', receivedAtMs: Date.now() })], 10)
     await step('An install is matched to its visit').getByRole('link', { name: '1 matched install' }).waitFor()
-    await page.goto(stage.url)
-    await page.waitForURL('**/app/acme/overview')
     await page.close()
   })
 

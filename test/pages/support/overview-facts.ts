@@ -30,6 +30,8 @@ interface Traffic {
   readonly website: string
   readonly nowMs: number
   readonly days: number
+  /** Installs are counted and not looked up. */
+  readonly isFree?: true
 }
 
 let serial = 0
@@ -73,6 +75,7 @@ function visitWithInstall(traffic: Traffic, { source, campaign }: Campaign, atMs
     place: nthOf(PLACES, machine),
     ...(agent === null ? {} : { agent }),
   }
+  if (traffic.isFree) return [visit, installRecord({ ...said, resolution: 'counted' })]
   const matched = { resolution: 'matched', selectionPolicy: 'handoff', visitId, visitIssuedAtMs: atMs } as const
   return [visit, installRecord(machine % UNMATCHED_EVERY === 0 ? said : { ...said, ...matched })]
 }

@@ -1,0 +1,78 @@
+/** One sentence on what changed most, and why installs have no visit, each reason with what to do about it. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { ORIGIN_NAMES, type InstallDimension, isOriginDimension } from '../../domain/figures/installs.ts'
+import { valueFilters, type Overview, type OverviewFilters } from '../data/overview.ts'
+import { nameOfBefore } from '../data/period.ts'
+import { listFilters } from '../figures/list-of.ts'
+import { reasonWords } from '../parts/install-words.ts'
+import { Bar, shareText, shownCount } from '../parts/numbers.tsx'
+import { ValueLink } from './filters.tsx'
+
+interface ChangeProps {
+  readonly filters: OverviewFilters
+  readonly figures: Overview
+}
+
+export function LargestChange({ filters, figures }: ChangeProps): ReactNode {
+  const { largestChange: change } = figures
+  if (change === null) return null
+  const { by, value, installs, before } = change
+  const more = installs - before
+  return (
+    <p className="question lead">
+      The largest change: the {nameOf(by)}{' '}
+      <ValueLink by={by} value={value}>
+        {value}
+      </ValueLink>{' '}
+      brought {shownCount(installs)} {installs === 1 ? 'install' : 'installs'}, {shownCount(Math.abs(more))}{' '}
+      {more > 0 ? 'more' : 'fewer'} than in {nameOfBefore(filters)}.
+    </p>
+  )
+}
+
+function nameOf(by: InstallDimension): string {
+  return isOriginDimension(by) ? ORIGIN_NAMES[by].toLowerCase() : by
+}
+
+interface ReasonsProps extends ChangeProps {
+  readonly organization: string
+}
+
+export function Reasons({ organization, filters, figures }: ReasonsProps): ReactNode {
+  const { reasons, total } = figures
+  const { unmatched } = total.installs
+  if (unmatched === 0) return null
+  return (
+    <section className="card" aria-labelledby="without-visit">
+      <h2 id="without-visit">Why {shownCount(unmatched)} installs have no visit</h2>
+      <ul className="why-not">
+        {reasons.map(({ value, installs }) => {
+          const { name, advice } = reasonWords(value)
+          const own = { kind: 'install', resolution: 'unmatched', reason: value }
+          return (
+            <li key={value}>
+              <h3>
+                {name} <Bar share={installs / unmatched} tone="faint" />
+              </h3>
+              <p className="count">
+                <Link
+                  to="/app/$organization/installs"
+                  params={{ organization }}
+                  search={listFilters(figures, filters, { ...valueFilters({ ...filters }), ...own })}
+                >
+                  {shownCount(installs)}
+                  <span className="unseen"> installs: {name}</span>
+                </Link>{' '}
+                <small>{shareText(installs, unmatched)}</small>
+              </p>
+              <p className="remedy">{advice}</p>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,74 @@
+/** The overview of a period without an install: the next thing to set up, or the way to a longer period if all is set up. */
+
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { STEPS, type Step } from '../checklist/steps.ts'
+import { websitesQuery, type Overview } from '../data/overview.ts'
+import { Snippet } from '../parts/copy.tsx'
+import { Empty } from '../parts/states.tsx'
+
+type Checklist = NonNullable<Overview['checklist']>
+
+interface NoInstallsProps {
+  readonly organization: string
+  readonly website: string | undefined
+  readonly checklist: Checklist
+}
+
+export function NoInstalls({ organization, website, checklist }: NoInstallsProps): ReactNode {
+  const done = new Set(checklist.lines.filter(({ isDone }) => isDone).map(({ id }) => id))
+  const next = STEPS.find(({ id }) => !done.has(id))
+  if (next === undefined || done.has('install_matched'))
+    return <Empty title="No install in this time">Choose a longer time: everything is set up.</Empty>
+  return (
+    <div className="first-steps">
+      <NextStep step={next} organization={organization} website={website} />
+      <section aria-labelledby="other-steps">
+        <h2 id="other-steps">All steps</h2>
+        <ol className="steps">
+          {STEPS.map(({ id, title }) => (
+            <li key={id} className="step" data-state={done.has(id) ? 'done' : id === next.id ? 'next' : 'later'}>
+              <h3>{title}</h3>
+              <p className="step-state">{done.has(id) ? 'done' : id === next.id ? 'waiting for it' : ''}</p>
+            </li>
+          ))}
+        </ol>
+        <p className="question">
+          A step becomes green by what comes in, by itself and within seconds. The{' '}
+          <Link to="/app/$organization/checklist" params={{ organization }}>
+            checklist
+          </Link>{' '}
+          has the text to paste for each, and a way to try it.
+        </p>
+      </section>
+    </div>
+  )
+}
+
+interface NextStepProps {
+  readonly step: Step
+  readonly organization: string
+  readonly website: string | undefined
+}
+
+function NextStep({ step, organization, website }: NextStepProps): ReactNode {
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
+  const place = {
+    service: location.origin,
+    website: website ?? websites[0]?.id ?? 'my-website',
+    installCommand: 'curl -fsSL https://example.com/install.sh | sh',
+  }
+  return (
+    <section className="card next-step" aria-labelledby="next-step">
+      <p className="question">Next step</p>
+      <h2 id="next-step">{step.title}</h2>
+      <p>{step.how}</p>
+      {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
+      <p className="waits" role="status">
+        Waiting for it …
+      </p>
+    </section>
+  )
+}
