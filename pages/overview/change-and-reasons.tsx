@@ -11,19 +11,19 @@ import { reasonWords } from '../parts/install-words.ts'
 import { Bar, shareText, shownCount } from '../parts/numbers.tsx'
 import { ValueLink } from './filters.tsx'
 
-interface ChangeProps {
+interface LargestChangeProps {
   readonly filters: OverviewFilters
   readonly figures: Overview
 }
 
-export function LargestChange({ filters, figures }: ChangeProps): ReactNode {
+export function LargestChange({ filters, figures }: LargestChangeProps): ReactNode {
   const { largestChange: change } = figures
   if (change === null) return null
   const { by, value, installs, before } = change
   const more = installs - before
   return (
     <p className="question lead">
-      The largest change: the {nameOf(by)}{' '}
+      The largest change: the {dimensionWord(by)}{' '}
       <ValueLink by={by} value={value}>
         {value}
       </ValueLink>{' '}
@@ -33,11 +33,11 @@ export function LargestChange({ filters, figures }: ChangeProps): ReactNode {
   )
 }
 
-function nameOf(by: InstallDimension): string {
+function dimensionWord(by: InstallDimension): string {
   return isOriginDimension(by) ? ORIGIN_NAMES[by].toLowerCase() : by
 }
 
-interface ReasonsProps extends ChangeProps {
+interface ReasonsProps extends LargestChangeProps {
   readonly organization: string
 }
 

@@ -24,13 +24,13 @@ export function FewInstalls({ organization, figures, installs }: FewInstallsProp
         {judged === 0 && counts.counted > 0 ? (
           <Tile title="Counted, not looked up" value={shownCount(counts.counted)} />
         ) : (
-          <Tile title="With a visit" value={partText(counts.matched, judged)} />
+          <Tile title="With a visit" value={countOfText(counts.matched, judged)} />
         )}
-        <Tile title="With a known source" value={partText(counts.known_source, counts.installs)} />
+        <Tile title="With a known source" value={countOfText(counts.known_source, counts.installs)} />
         <Tile title="Visits" value={visits === null ? '–' : shownCount(visits.visits)} />
         <Tile
           title="Visits with an install"
-          value={visits === null ? '–' : partText(visits.converted, visits.visits)}
+          value={visits === null ? '–' : countOfText(visits.converted, visits.visits)}
         />
       </dl>
       <p className="question lead">
@@ -54,6 +54,6 @@ export function FewInstalls({ organization, figures, installs }: FewInstallsProp
 }
 
 /** "2 of 3" */
-function partText(part: number, whole: number): string {
+function countOfText(part: number, whole: number): string {
   return whole === 0 ? '–' : `${shownCount(part)} of ${shownCount(whole)}`
 }

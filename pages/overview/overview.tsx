@@ -16,7 +16,7 @@ import { OverviewChart } from './chart.tsx'
 import { FewInstalls } from './few-installs.tsx'
 import { ValueChips, FilterNotes } from './filters.tsx'
 import { MetricTiles } from './metric-tiles.tsx'
-import { NoInstalls } from './no-installs.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { Panels } from './panels.tsx'
 
 export function OverviewPage(): ReactNode {
@@ -66,7 +66,7 @@ interface OverviewFiguresProps extends OverviewProps {
 function OverviewFigures(props: OverviewFiguresProps): ReactNode {
   const { organization, filters, figures } = props
   if (figures.checklist !== null)
-    return <NoInstalls organization={organization} website={filters.website} checklist={figures.checklist} />
+    return <FirstSteps organization={organization} website={filters.website} checklist={figures.checklist} />
   if (figures.installs !== null)
     return (
       <>

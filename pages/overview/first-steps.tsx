@@ -9,15 +9,15 @@ import { websitesQuery, type Overview } from '../data/overview.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Empty } from '../parts/states.tsx'
 
-type Checklist = NonNullable<Overview['checklist']>
+type OpenChecklist = NonNullable<Overview['checklist']>
 
-interface NoInstallsProps {
+interface FirstStepsProps {
   readonly organization: string
   readonly website: string | undefined
-  readonly checklist: Checklist
+  readonly checklist: OpenChecklist
 }
 
-export function NoInstalls({ organization, website, checklist }: NoInstallsProps): ReactNode {
+export function FirstSteps({ organization, website, checklist }: FirstStepsProps): ReactNode {
   const done = new Set(checklist.lines.filter(({ isDone }) => isDone).map(({ id }) => id))
   const next = STEPS.find(({ id }) => !done.has(id))
   if (next === undefined || done.has('install_matched'))
