@@ -11,6 +11,8 @@ export async function readClient(): Promise<object> {
     // Brands, mobile and platform are always included.
     ...(await userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)),
     brave: !!brave,
+    // A script drives this browser. Otherwise the member is left out of the JSON.
+    automation: navigator.webdriver || undefined,
     touch: !!navigator.maxTouchPoints,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     language: navigator.language,

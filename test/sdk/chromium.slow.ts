@@ -131,6 +131,7 @@ describe('sdk in Chromium', function () {
         touch: false,
         language: 'en-US',
       })
+      expect(visit?.body.client).to.not.have.property('automation')
       expect(visit?.headers).to.deep.include({ origin: site.origin, 'content-type': 'application/json' })
       expect(visit?.headers).not.to.have.property('cookie')
 

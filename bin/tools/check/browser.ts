@@ -1,4 +1,7 @@
-/** Opens the page in a real Chromium with a fresh profile, and follows what the SDK does. This records one visit. */
+/**
+ * Opens the page in a real Chromium with a fresh profile, and follows what the SDK does. This records one page view, of an automated browser: it
+ * counts in no visit of figures.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page, Response } from 'playwright-core'
@@ -23,7 +26,7 @@ interface BrowserCheckInput {
 
 /** @throws ChromiumMissing */
 export async function checkInBrowser({ url, setup, executable, home }: BrowserCheckInput, tell: Tell): Promise<void> {
-  const context = await launchChromium(executable, home)
+  const context = await launchChromium(executable, home, 'program')
   try {
     const page = context.pages()[0] ?? (await context.newPage())
     const blocked = await watchPolicy(page)
@@ -77,7 +80,7 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
     )
   }
   if (!recorded.ok()) return tell(await refusalFinding('visit', recorded))
-  tell(ok('visit', 'A visit was recorded (this one counts as one tracked event).'))
+  tell(ok('visit', 'A visit was recorded (one tracked event, of an automated browser: figures leave it out).'))
   const activated = await answerTo('/v1/visits/activate', answers)
   if (activated === null)
     return tell(
