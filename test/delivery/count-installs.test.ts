@@ -112,7 +112,8 @@ describe('installs in figures', function () {
   })
 
   it('take a step from the visit that an install no longer counts for, also if the marks of its hour failed at first', async () => {
-    const [first, second] = [visited(FROM_MS, {}), visited(FROM_MS + 2 * HOUR_MS, {})]
+    const first = visited(FROM_MS, {})
+    const second = visited(FROM_MS + 2 * HOUR_MS, {})
     const late = install('one', { receivedAtMs: FROM_MS + 4 * HOUR_MS, ...of(first) })
     await write([first, second, late])
     await rollUp({ facts, nowMs: Date.now })
@@ -200,6 +201,41 @@ describe('installs in figures', function () {
     ])
     expect(await total()).to.include({ installs: 1 })
     expect(await readLeftOut(source(), await installSlices(source(), PERIOD))).to.equal(3)
+  })
+
+  it('count them with the others, or alone, if they are asked for, and visits as before', async () => {
+    const visit = visited(FROM_MS, { source: 'news' })
+    await write([
+      visit,
+      install('one', { ...of(visit), isCi: true }),
+      install('two', { isContainer: true }),
+      install('three', of(visit)),
+      install('four', { isTest: true }),
+    ])
+    await rollUp({ facts, nowMs: Date.now })
+    const bySource = async (leftOut: 'include' | 'only') => {
+      const asked = { ...source(), leftOut }
+      const { rows, total: sum } = await figuresBy(asked, PERIOD, 'source')
+      const all = rows.reduce((added, { installs }) => added + installs, 0)
+      expect([all, await readLeftOut(asked, await installSlices(asked, PERIOD))]).to.deep.equal([sum.installs, 3])
+      return { rows: rows.map(({ row, value, installs }) => [value || row, installs]), visits: sum.visits }
+    }
+    const visits = (await figuresBy(source(), PERIOD, 'source')).total.visits
+    expect(visits).to.include({ visits: 1, installed: 1, converted: 1 })
+    expect(await bySource('include')).to.deep.equal({
+      rows: [
+        ['news', 2],
+        ['no_visit', 2],
+      ],
+      visits,
+    })
+    expect(await bySource('only')).to.deep.equal({
+      rows: [
+        ['news', 1],
+        ['no_visit', 2],
+      ],
+      visits,
+    })
   })
 
   it('keep upgrades and reinstalls apart', async () => {
