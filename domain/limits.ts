@@ -18,6 +18,7 @@ const LIMITS_IN_FORCE = {
   nameChars: 80,
   groupChars: 256,
   pagesPerWebsite: 30,
+  ignoredReferrers: 50,
   pageListChars: 64 * KIB,
   credentialBytes: 16 * KIB,
   catalogBytes: 64 * 1024 * KIB,

@@ -95,6 +95,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   nameChars: 'Names of websites, destinations, install paths and organisations',
   groupChars: 'Name of a group of the identity provider',
   pagesPerWebsite: 'Registered pages of a website',
+  ignoredReferrers: 'Referrers of a website that are no source',
   pageListChars: 'Registered pages of a website together',
   credentialBytes: 'One credential of a destination',
   catalogBytes: 'All websites of a catalog in a cluster; above it, namespaces share the room equally',
