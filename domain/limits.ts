@@ -30,6 +30,8 @@ const LIMITS_IN_FORCE = {
   clickNameChars: 32,
   sittingChars: 22,
   sittingPauseMs: 30 * MINUTE_MS,
+  carriedBytes: 400,
+  carriedLifetimeMs: 2 * MINUTE_MS,
   sessionAttributesChars: 6_000,
   identifierChars: 1_024,
   urlChars: 8_192,

@@ -16,6 +16,11 @@ export const CUSTOM_ADAPTERS = LIMITS.customAdapters
 export const CUSTOM_FIELDS = LIMITS.customFields
 export const CUSTOM_VALUE_CHARS = LIMITS.customValueChars
 export const COMMAND_CHARS = LIMITS.handoffCommandChars
+/** Of `_whence` in an address, its name included. */
+export const CARRIED_BYTES = LIMITS.carriedBytes
+export const CARRIED_LIFETIME_MS = LIMITS.carriedLifetimeMs
+export const CLICK_NAME_CHARS = LIMITS.clickNameChars
+export const SITTING_CHARS = LIMITS.sittingChars
 /** The next page view after such a pause begins another visit of figures. */
 export const SITTING_PAUSE_MS = LIMITS.sittingPauseMs
 export const SOURCE_LIFETIME_MS = LIMITS.receiptLifetimeMs

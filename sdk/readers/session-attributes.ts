@@ -34,7 +34,7 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
 function encode(attributes: object): string {
   const bytes = new TextEncoder().encode(JSON.stringify(attributes))
   return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=/g, '')
 }

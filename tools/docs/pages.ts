@@ -107,6 +107,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   clickNameChars: 'Name of the parameter of an advertising click',
   sittingChars: 'The name of a sitting',
   sittingPauseMs: 'A sitting ends without a page view for',
+  carriedBytes: '`_whence` in the address of a link to another origin',
+  carriedLifetimeMs: 'How long such a link may take to be followed',
   sessionAttributesChars: 'Google session attributes',
   identifierChars: "A provider's identifier",
   urlChars: 'An address, without query and fragment',
