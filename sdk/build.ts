@@ -144,7 +144,10 @@ export const limitsAsNumbers: Plugin = {
   setup: (plugin) => {
     plugin.onLoad({ filter: /[/\\]core[/\\]limits\.ts$/ }, async () => {
       const limits = Object.entries(await import('./core/limits.ts'))
-      return { loader: 'js', contents: limits.map(([name, value]) => `export const ${name} = ${value}`).join('\n') }
+      return {
+        loader: 'js',
+        contents: limits.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`).join('\n'),
+      }
     })
   },
 }

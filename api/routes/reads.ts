@@ -38,7 +38,7 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
       measurementIds: website.measurementIds,
       providers: [...website.providers],
     }
-    return sendJson(read, { body: config, cacheControl: CONFIG_CACHE }, parts.deps)
+    return sendJsonRead(read, { body: config, cacheControl: CONFIG_CACHE }, parts.deps)
   })
 }
 
@@ -47,7 +47,7 @@ export function websiteOrigins(parts: PipelineParts): RequestHandler {
   return readRoute(parts, (read) => {
     const { origins, ignoredReferrers, crossOrigin } = read.website
     const body: AnswerNamed<'Origins'> = { origins: [...origins], ignoredReferrers: [...ignoredReferrers], crossOrigin }
-    return sendJson(read, { body, cacheControl: ORIGINS_CACHE }, parts.deps)
+    return sendJsonRead(read, { body, cacheControl: ORIGINS_CACHE }, parts.deps)
   })
 }
 
@@ -100,7 +100,7 @@ function refuseRead(
 }
 
 /** JSON that pages of registered origins may read. */
-function sendJson(
+function sendJsonRead(
   read: ReadRequest,
   { body, cacheControl }: { readonly body: object; readonly cacheControl: string },
   deps: ApiDeps,

@@ -1,6 +1,7 @@
-/** The few limits of the service that the SDK obeys; the build bundles their values, not the whole table. */
+/** The few limits of the service that the SDK obeys, and the click identifiers that providers take; the build bundles these values, not the whole tables. */
 
 import { LIMITS } from '../../domain/limits.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 
 /** Longest prefix that a provider puts before a click ID to form its identifier. */
 const CLICK_PREFIX_CHARS = 24
@@ -24,3 +25,7 @@ export const SITTING_CHARS = LIMITS.sittingChars
 /** The next page view after such a pause begins another visit of figures. */
 export const SITTING_PAUSE_MS = LIMITS.sittingPauseMs
 export const SOURCE_LIFETIME_MS = LIMITS.receiptLifetimeMs
+/** The providers of click identifiers, by the parameter of an address. */
+export const CLICK_PROVIDERS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(PROVIDER_DESCRIPTORS).flatMap(({ id, clickParameters }) => clickParameters.map((name) => [name, id])),
+)

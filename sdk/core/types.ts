@@ -196,7 +196,7 @@ export interface Keeper extends LoadedPart {
   /** Puts an arrival right by the website's origins, and its visit with it. */
   readonly settle: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
   /** Keeps the marker of a visit, and activates its receipt. Without `root`, where no markers are kept, it only prepares for links. */
-  readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker, root?: FileSystemDirectoryHandle) => Promise<void>
+  readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker, root?: object) => Promise<void>
   /** Removes every marker of this origin, and the shared cookie. */
   readonly forget: (page: Page, scope: Scope) => Promise<void>
 }

@@ -5,6 +5,7 @@ import {
   CARRIED_BYTES,
   CLICK_ID_CHARS,
   CLICK_NAME_CHARS,
+  CLICK_PROVIDERS,
   SITTING_CHARS,
   SITTING_PAUSE_MS,
   SOURCE_LIFETIME_MS,
@@ -17,16 +18,8 @@ export const CARRIED_NAME = '_whence'
 const VERSION = '1'
 const TEXT_CHARS = CARRIED_BYTES - `${CARRIED_NAME}=`.length
 
-/** The providers of click identifiers, by parameter. */
-export const CLICK_PROVIDERS: ReadonlyMap<string, string> = new Map([
-  ['gclid', 'google_ads'],
-  ['wbraid', 'google_ads'],
-  ['gbraid', 'google_ads'],
-  ['dclid', 'google_ads'],
-  ['fbclid', 'meta'],
-  ['ttclid', 'tiktok'],
-  ['twclid', 'x'],
-])
+/** Of every provider, by parameter. */
+const PROVIDERS = new Map(Object.entries(CLICK_PROVIDERS))
 
 /** In the order in which they are kept if there is not room for all. */
 const ORDER = [
@@ -51,7 +44,7 @@ type CarriedValues = Readonly<Partial<Record<(typeof ORDER)[number], string | un
  */
 export function encodeCarried(memory: OriginMemory, nowMs: number, providers: readonly string[]): string | undefined {
   if (nowMs - memory.landed_at >= SOURCE_LIFETIME_MS) return undefined
-  const values = valuesOf(memory, nowMs, providers)
+  const values = carriedValues(memory, nowMs, providers)
   const kept: string[] = []
   let text = ''
   ORDER.forEach((name, index) => {
@@ -89,9 +82,9 @@ export function decodeCarried(text: string, nowMs: number, lifetimeMs: number): 
   }
 }
 
-function valuesOf(memory: OriginMemory, nowMs: number, providers: readonly string[]): CarriedValues {
+function carriedValues(memory: OriginMemory, nowMs: number, providers: readonly string[]): CarriedValues {
   const { utm, clicks, click = '', referrer } = memory
-  const isUsed = (parameter: string) => !!clicks[parameter] && providers.includes(CLICK_PROVIDERS.get(parameter) ?? '')
+  const isUsed = (parameter: string) => !!clicks[parameter] && providers.includes(PROVIDERS.get(parameter) ?? '')
   const parameter = [click, ...Object.keys(clicks)].find(isUsed)
   return {
     ...utm,
@@ -124,7 +117,7 @@ function memoryOf(times: Pick<OriginMemory, 'seen_at' | 'landed_at'>, said: Said
     page: page && originAndPath(page),
     ref: said('ref', anything, UTM_CHARS),
     click: said('click', /^\w+$/, CLICK_NAME_CHARS),
-    clicks: id && CLICK_PROVIDERS.has(parameter) ? { [parameter]: id } : {},
+    clicks: id && PROVIDERS.has(parameter) ? { [parameter]: id } : {},
     sitting: said('sitting', new RegExp(`^[\\w-]{${SITTING_CHARS}}$`), SITTING_CHARS),
   }
 }

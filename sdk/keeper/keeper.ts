@@ -15,7 +15,7 @@ import { keepAddressPlain } from './own-address.ts'
 import type { SiteOrigins } from './placing.ts'
 import { addressWith, mayCarry } from './placing.ts'
 import { settledArrival } from './settled-arrival.ts'
-import { readSharedCookie, writeSharedCookie } from './shared-cookie.ts'
+import { readSharedCookie, writeSharedCookie } from './domain-cookie.ts'
 
 /** By website ID. */
 const sites = new Map<string, SiteOrigins>()
@@ -31,7 +31,7 @@ export const keeper: Keeper = {
   attend: (page) => {
     attended = page
     page.linkFor = (scope, url) => {
-      void siteOf(scope)
+      void askOrigins(scope)
       return carriedTo(page, [scope], url) ?? url
     }
     keepAddressPlain(page.view.url)
@@ -47,7 +47,7 @@ export const keeper: Keeper = {
     if (share) safely(() => writeSharedCookie(scope.project, share, textFor(scope) ?? ''))
     // A visit without a marker is never activated: only a token can link an install to it.
     if (root) {
-      await writeMarker(root, markerName(scope.project, marker.url_id), marker)
+      await writeMarker(markerName(scope.project, marker.url_id), marker)
       await scope.send('v1/visits/activate', { project: scope.project, receipt: marker.receipt })
     }
     if (attended && leadsElsewhere()) prepare(attended)
@@ -61,11 +61,11 @@ export const keeper: Keeper = {
 
 /** Asks for the origins before the visitor uses a link. A page that leads nowhere else does not need them. */
 function prepare(page: Page): void {
-  for (const scope of page.scopes.values()) void siteOf(scope)
+  for (const scope of page.scopes.values()) void askOrigins(scope)
 }
 
 /** Undefined if the service does not answer, or if consent was withdrawn meanwhile. */
-async function siteOf(scope: Scope): Promise<SiteOrigins | undefined> {
+async function askOrigins(scope: Scope): Promise<SiteOrigins | undefined> {
   const { project } = scope
   let asking = askedSites.get(project)
   if (!asking) askedSites.set(project, (asking = scope.send(`v1/projects/${project}/origins`)))
@@ -85,9 +85,9 @@ async function settle(page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' |
     settled.set(scope, { arrival: await firstArrival(page, scope, begun), atMs: Date.now() })
   const known = settled.get(scope)
   if (!known) return
-  if (isFirst) apply(begun, known.arrival)
+  if (isFirst) putRight(begun, known.arrival)
   // A route that was shown before that was known: what its first moment remembered is out of date.
-  else if (seen_at <= known.atMs) apply(begun, { ...known.arrival, seen_at, carried: true, entry: false })
+  else if (seen_at <= known.atMs) putRight(begun, { ...known.arrival, seen_at, carried: true, entry: false })
 }
 
 /** How the document was arrived at. What the origin remembers is put right, too. */
@@ -97,7 +97,7 @@ async function firstArrival(
   { landing, body }: Pick<BegunVisit, 'body' | 'landing'>,
 ): Promise<PageArrival> {
   const { view, tagAttributes } = page
-  const site = await siteOf(scope)
+  const site = await askOrigins(scope)
   if (!site) return landing
   const key = memoryKey(scope.project)
   const recalled = safely(() => localStorage.getItem(key) ?? '')
@@ -113,7 +113,7 @@ async function firstArrival(
 /** Members that an arrival may lack. */
 const NO_MEMBERS = { ref: undefined, click: undefined, carried: undefined }
 
-function apply({ body, landing }: Pick<BegunVisit, 'body' | 'landing'>, arrival: PageArrival): void {
+function putRight({ body, landing }: Pick<BegunVisit, 'body' | 'landing'>, arrival: PageArrival): void {
   Object.assign(landing, { ...NO_MEMBERS, ...arrival })
   const { clicks: _, seen_at: __, sitting, entry, ...source } = landing
   Object.assign(body, { source, sitting, entry })

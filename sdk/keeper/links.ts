@@ -38,7 +38,7 @@ export function attendLinks({ carriedTo, prepare }: LinkParts): void {
 
   const onUse = (event: Event) =>
     safely(() => {
-      const link = linkOf(event)
+      const link = usedLink(event)
       if (!link) return
       put(link, 'href', carriedTo(native(link).href))
       if (/click$/.test(event.type)) takeOffSoon(link)
@@ -46,7 +46,7 @@ export function attendLinks({ carriedTo, prepare }: LinkParts): void {
   for (const type of USES) addEventListener(type, onUse, true)
   const onIntent = (event: Event) =>
     safely(() => {
-      const link = linkOf(event)
+      const link = usedLink(event)
       if (link && isElsewhere(native(link).href)) prepare()
     })
   for (const type of ['pointerover', 'focusin']) addEventListener(type, onIntent, true)
@@ -54,7 +54,7 @@ export function attendLinks({ carriedTo, prepare }: LinkParts): void {
     'submit',
     (event) =>
       safely(() => {
-        const form = formOf(event)
+        const form = submittedForm(event)
         if (!form) return
         const carried = carriedTo(native(form).action)
         // The fields of the form become the query.
@@ -76,7 +76,7 @@ export function leadsElsewhere(): boolean {
 const isElsewhere = (address: string) => /^http/.test(address) && !`${address}/`.startsWith(`${location.origin}/`)
 
 /** The link that the event is about, also within a component's own tree. Not one that downloads. */
-function linkOf(event: Event): HTMLAnchorElement | HTMLAreaElement | undefined {
+function usedLink(event: Event): HTMLAnchorElement | HTMLAreaElement | undefined {
   if (event instanceof KeyboardEvent && event.key !== 'Enter') return undefined
   const isLink = (target: EventTarget): target is HTMLAnchorElement | HTMLAreaElement =>
     target instanceof HTMLAnchorElement || target instanceof HTMLAreaElement
@@ -85,7 +85,7 @@ function linkOf(event: Event): HTMLAnchorElement | HTMLAreaElement | undefined {
 }
 
 /** A form that opens an address, by its own action. */
-function formOf({ target, submitter }: SubmitEvent): HTMLFormElement | undefined {
+function submittedForm({ target, submitter }: SubmitEvent): HTMLFormElement | undefined {
   if (!(target instanceof HTMLFormElement) || native(target).method !== 'get') return undefined
   return native(target).hasAttribute('action') && !submitter?.hasAttribute('formaction') ? target : undefined
 }

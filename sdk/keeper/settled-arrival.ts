@@ -27,12 +27,12 @@ export function settledArrival(
 ): PageArrival | undefined {
   const { referrer, nowMs } = view
   const { isInside, isNoSource } = judged(referrer, site)
-  const remembered = parsed(recalled)
-  const told = site.crossOrigin === 'Carry' ? toldOf({ view, shared, isInside }) : undefined
+  const remembered = rememberedIn(recalled)
+  const told = site.crossOrigin === 'Carry' ? toldLanding({ view, shared, isInside }) : undefined
   // The first moment has kept what it could decide. It took a referrer for a source that is none.
   const isMistaken = referrer !== '' && isNoSource && remembered?.seen_at !== nowMs
   if (!told && !isMistaken) return undefined
-  const before = told ? merged(told, remembered) : remembered
+  const before = told ? withRemembered(told, remembered) : remembered
   return arrivalOf({ ...view, referrer: isNoSource ? '' : referrer }, gpc, JSON.stringify(before ?? null))
 }
 
@@ -44,26 +44,26 @@ function judged(referrer: string, { origins, ignoredReferrers }: SiteOrigins) {
   return { isInside, isNoSource: isInside || ignoredReferrers.includes(hostname) }
 }
 
-interface Told {
+interface ToldBy {
   readonly view: PageView
   readonly shared: string
   readonly isInside: boolean
 }
 
-function toldOf({ view: { url, nowMs }, shared, isInside }: Told): OriginMemory | undefined {
+function toldLanding({ view: { url, nowMs }, shared, isInside }: ToldBy): OriginMemory | undefined {
   const carried = isInside ? carriedIn(url) : undefined
   const told = carried && decodeCarried(carried, nowMs, CARRIED_LIFETIME_MS)
   return told || decodeCarried(shared, nowMs, SOURCE_LIFETIME_MS)
 }
 
 /** The sitting goes on. The landing is the one that was told, unless it names no source, or is the one that is remembered here, in full. */
-function merged(told: OriginMemory, remembered: OriginMemory | undefined): OriginMemory {
+function withRemembered(told: OriginMemory, remembered: OriginMemory | undefined): OriginMemory {
   const isKept = remembered && (remembered.landed_at === told.landed_at || (!sourceIn(told) && sourceIn(remembered)))
   const { sitting, seen_at } = told
   return isKept ? { ...remembered, sitting, seen_at } : told
 }
 
-function parsed(recalled: string): OriginMemory | undefined {
+function rememberedIn(recalled: string): OriginMemory | undefined {
   try {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the SDK wrote it; what is missing in it throws where it is read
     return (JSON.parse(recalled) as OriginMemory | null) ?? undefined

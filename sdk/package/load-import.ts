@@ -2,6 +2,8 @@
 
 import type { Page, PartPlace } from '../core/types.ts'
 
-export async function loadPart<T>(_: Page, place: PartPlace<T>, take: (part: T) => void): Promise<void> {
+async function importPart<T>(_: Page, place: PartPlace<T>, take: (part: T) => void): Promise<void> {
   if (typeof place === 'function') take(await place())
 }
+
+export { importPart as loadPart }
