@@ -2,7 +2,7 @@
 
 /**
  * The address as the link had it: without `_whence`, whatever a server has put behind it, and with all its other bytes. A fragment that was
- * only that is gone.
+ * only that is gone, also where a router by fragment has made a path of it.
  */
 export const withoutCarried = (url: string): string =>
-  url.replace(/([?&#])_whence=[^&#]*(&?)/, (_, before: string, after: string) => after && before)
+  url.replace(/([?&#]\/?)_whence=[^&#]*(&?)/, (_, before: string, after: string) => after && before)

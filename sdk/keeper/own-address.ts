@@ -5,6 +5,8 @@ import { globalOf } from '../core/global.ts'
 import { safely } from '../core/page.ts'
 import { carriedIn } from './placing.ts'
 
+/** Routers by fragment make a path of it. */
+const IN_FRAGMENT = /#\/?_whence=/
 /** A router that never gives in keeps its address. */
 let triesLeft = 10
 
@@ -15,7 +17,7 @@ let triesLeft = 10
 export function keepAddressPlain(landedAt: string): void {
   if (carriedIn(landedAt) === undefined) return
   // A router may have read the fragment before that, and shows nothing for it.
-  if (landedAt.includes('#_whence=')) tellRouters(landedAt)
+  if (IN_FRAGMENT.test(landedAt)) tellRouters(landedAt)
   takeOff()
   // In tasks of their own: after what the page itself does at these moments.
   addEventListener('load', () => setTimeout(takeOff))
@@ -28,11 +30,10 @@ export function keepAddressPlain(landedAt: string): void {
 function takeOff(): void {
   safely(() => {
     const { href } = location
-    // Routers by fragment make a path of it.
-    const plain = withoutCarried(href.replace('#/_whence=', '#_whence='))
+    const plain = withoutCarried(href)
     if (plain === href || triesLeft-- <= 0) return
     history.replaceState(history.state, '', plain)
-    if (href.includes('#_whence=') || href.includes('#/_whence=')) tellRouters(href)
+    if (IN_FRAGMENT.test(href)) tellRouters(href)
   })
 }
 

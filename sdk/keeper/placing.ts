@@ -36,4 +36,4 @@ export function addressWith(address: string, carried: string, inQuery: boolean):
 
 /** What an address carries; undefined if nothing. */
 export const carriedIn = (address: string): string | undefined =>
-  new RegExp(`[?&#]${CARRIED_NAME}=([^&#]*)`).exec(address)?.[1]
+  new RegExp(`[?&#]/?${CARRIED_NAME}=([^&#]*)`).exec(address)?.[1]

@@ -170,6 +170,7 @@ describe('sdk, what a link carries', () => {
         ['https://b.dev/?a&_whence=1A&b', 'https://b.dev/?a&b'],
         ['https://b.dev/#_whence=1A&x', 'https://b.dev/#x'],
         ['https://b.dev/?_whence=', 'https://b.dev/'],
+        ['https://b.dev/#/_whence=1A', 'https://b.dev/'],
         ['https://b.dev/?x_whence=1', 'https://b.dev/?x_whence=1'],
         ['https://b.dev/#_whence_test=t1.a', 'https://b.dev/#_whence_test=t1.a'],
       ] as const)

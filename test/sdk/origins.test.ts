@@ -251,20 +251,26 @@ for (const [name, open] of BROWSERS)
         await page.waitForFunction(`location.href === '${other}?next' && history.state.key === 3`)
       })
 
-      it('shows a router by fragment what it would show without it', async () => {
-        const router = `<h1></h1><script>
+      for (const [how, begin] of [
+        ['that reads it', ''],
+        ['that writes it as a path', `history.replaceState(null, '', '#/' + location.hash.slice(1))`],
+      ] as const)
+        it(`shows a router by fragment ${how} what it would show without it`, async () => {
+          const router = `<h1></h1><script>
+          ${begin}
           const show = () => {
             const path = location.hash.slice(1) || '/'
             document.querySelector('h1').textContent = path === '/' ? 'Home' : 'Not found'
           }
           addEventListener('popstate', show)
           show()</script>`
-        const other = addOther(router + script())
-        await land(`<a href="${other}">Install</a>`)
-        await page.click('a')
-        await page.waitForFunction(`document.querySelector('h1')?.textContent === 'Home'`)
-        expect(await hrefIn(page)).to.equal(other)
-      })
+          const other = addOther(router + script())
+          const first = await land(`<a href="${other}">Install</a>`)
+          await page.click('a')
+          expectCarried(await visitOf(other), first)
+          await page.waitForFunction(`document.querySelector('h1')?.textContent === 'Home'`)
+          expect(await hrefIn(page)).to.equal(other)
+        })
     })
 
     describe('a referrer alone', () => {
