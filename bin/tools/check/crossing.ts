@@ -50,8 +50,8 @@ async function askSite({ serviceUrl, website }: PageSetup): Promise<SiteAnswer> 
 /** Whether a browser can open the origin. Says what becomes of a query on the way. */
 async function isReached(other: string, origins: readonly string[], tell: Tell): Promise<boolean> {
   try {
-    const plain = await follow(`${other}/`, origins)
-    const carried = await follow(`${other}/?${PROBE}`, origins)
+    const plain = await followRedirects(`${other}/`, origins)
+    const carried = await followRedirects(`${other}/?${PROBE}`, origins)
     if (carried.status >= 400 && plain.status < 400) {
       const difference = `${carried.status} to an address with _whence in its query, and ${plain.status} without`
       tell(
@@ -84,7 +84,7 @@ function tellOfRedirect({ from, to }: Redirect, origins: readonly string[], tell
     )
 }
 
-interface Followed {
+interface RedirectChain {
   /** The last address, which answered with this status. */
   readonly url: string
   readonly status: number
@@ -92,7 +92,7 @@ interface Followed {
 }
 
 /** Follows redirects within these origins. */
-async function follow(address: string, origins: readonly string[]): Promise<Followed> {
+async function followRedirects(address: string, origins: readonly string[]): Promise<RedirectChain> {
   const redirects: Redirect[] = []
   let url = address
   for (;;) {
