@@ -29,6 +29,9 @@ export async function checkArrivals(
 async function arrivalFinding(page: Page, other: string, { carriesInQuery }: PageSetup): Promise<Finding> {
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
+  // Routers change the address without loading another.
+  const shown: string[] = []
+  page.on('framenavigated', (frame) => shown.push(frame.url()))
   const address = `${other}/${carriesInQuery ? '?' : '#'}${PROBE}`
   try {
     await page.goto(address, { waitUntil: 'load', timeout: LOAD_MS })
@@ -48,7 +51,7 @@ async function arrivalFinding(page: Page, other: string, { carriesInQuery }: Pag
   const isPlain = await isThere(`!location.href.includes('_whence')`)
   const failure = errors.find((each) => each.includes('_whence'))
   if (failure !== undefined) return problem('crossing', `${other}/ fails on what links carry (${failure}): ${ADVICE}.`)
-  if (!carriesInQuery && /^#[!/]/.test(await page.evaluate<string>('location.hash')))
+  if (!carriesInQuery && shown.some((each) => /#[!/]/.test(each)))
     return problem('crossing', `${other}/ reads the fragment of its address as a route: ${ADVICE}.`)
   return isPlain
     ? ok('crossing', `${other}/ takes what links carry, and its address is plain again.`)
