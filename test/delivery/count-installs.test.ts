@@ -112,7 +112,8 @@ describe('installs in figures', function () {
   })
 
   it('take a step from the visit that an install no longer counts for, also if the marks of its hour failed at first', async () => {
-    const [first, second] = [visited(FROM_MS, {}), visited(FROM_MS + 2 * HOUR_MS, {})]
+    const first = visited(FROM_MS, {})
+    const second = visited(FROM_MS + 2 * HOUR_MS, {})
     const late = install('one', { receivedAtMs: FROM_MS + 4 * HOUR_MS, ...of(first) })
     await write([first, second, late])
     await rollUp({ facts, nowMs: Date.now })
