@@ -32,7 +32,7 @@ const LAYERS = [
     ...below('domain', 'resources published people catalog privacy collection'),
     // What may be read follows from the schemas of bodies.
     ...below('domain', 'privacy/legible-places.ts privacy/redact-gpc.ts'),
-    ...below('domain', 'records.ts logs streams delivery read-record.ts webhooks'),
+    ...below('domain', 'spend/spend-records.ts records.ts logs streams delivery read-record.ts webhooks'),
     'domain',
   ],
   [...below('api', 'metrics.ts deps.ts http openapi collection static-files.ts routes'), 'api'],
@@ -58,7 +58,7 @@ const LAYERS = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts stream-tables.ts counted-install-columns.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
+      'column-types.ts visits.ts stream-tables.ts spend-tables.ts counted-install-columns.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
     ),
     ...below('ports/facts', 'pages streams.ts deciding.ts counting.ts queries.ts facts.ts engine erasure'),
     'ports/facts',

@@ -26,6 +26,7 @@ const LOADERS: { readonly [C in CommandName]: () => Promise<Command<C>> } = {
   report: async () => (await import('./tools/figures/report.ts')).reportTool,
   'replay-decisions': async () => (await import('./tools/figures/replay-decisions.ts')).replayDecisionsTool,
   'rebuild-rollups': async () => (await import('./tools/figures/report.ts')).rebuildRollupsTool,
+  spend: async () => (await import('./tools/figures/spend.ts')).spendTool,
   activity: async () => (await import('./tools/lists/lists.ts')).activityTool,
   'dead-letters': async () => (await import('./tools/dead-letters.ts')).deadLettersTool,
   replay: async () => (await import('./tools/dead-letters.ts')).replayTool,

@@ -51,6 +51,7 @@ import { createIdentityProvider } from './sign-in/identity-provider.ts'
 import type { Pins } from './sign-in/pins.ts'
 import { createAccounts } from './sign-in/same-account.ts'
 import { writeSupport } from './support/letter.ts'
+import { spendHandlers } from './spend/handlers.ts'
 import { streamHandlers } from './streams/handlers.ts'
 import { supportHandlers } from './support/handlers.ts'
 import { webhookHandlers } from './webhooks/handlers.ts'
@@ -224,6 +225,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),
+      ...spendHandlers({ scope, hotState, eventLog, randomness, noteActivity, stillAllowed }),
       ...streamHandlers({ scope, inventory }, { inventory, hotState, noteActivity }, writing),
       ...webhookHandlers(
         { scope, inventory, cursors },

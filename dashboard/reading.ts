@@ -14,6 +14,7 @@ import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
 import type { RouteName } from './api/routes.ts'
+import { spendFigureHandlers } from './spend/handlers.ts'
 import { visitHandlers } from './visits/handlers.ts'
 
 export interface ReadingParts {
@@ -52,6 +53,8 @@ export const READING_ROUTES = [
   'deliveryExport',
   'listReplays',
   'showReplay',
+  'spend',
+  'spendImports',
 ] as const satisfies readonly RouteName[]
 
 export type ReadingHandlers = Readonly<Record<(typeof READING_ROUTES)[number], Handler>>
@@ -64,5 +67,6 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
     ...installListHandlers(parts),
     ...exportHandlers(parts),
     ...replayListHandlers(parts),
+    ...spendFigureHandlers(parts),
   })
 }

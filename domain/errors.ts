@@ -30,6 +30,11 @@ export const ERRORS = {
     when: 'The HTTP message itself is ambiguous: a duplicate Host or Content-Type header, or a target that names another host.',
     chosenBy: 'project',
   },
+  invalid_csv: {
+    status: 400,
+    when: 'A file of ad spend has problems, so that nothing of it was imported; `problems` names the first ones, each with `line`, `column` and `message`.',
+    chosenBy: 'project',
+  },
   handoff_excludes_receipts: {
     status: 400,
     when: 'An install event carries a handoff token together with receipts.',
@@ -107,6 +112,11 @@ export const ERRORS = {
     when: "The payment provider's customer in `spec.billing` was made for another organisation.",
     chosenBy: 'project',
   },
+  import_running: {
+    status: 409,
+    when: 'Another file of ad spend is being imported for the organisation; repeat the request when it is done.',
+    chosenBy: 'project',
+  },
   last_owner: { status: 409, when: 'The organisation would be left without an Owner.', chosenBy: 'project' },
   person_limit: {
     status: 409,
@@ -140,10 +150,14 @@ export const ERRORS = {
   },
   receipt_revoked: { status: 409, when: 'A newer visit has replaced the receipt.', chosenBy: 'decisions' },
   receipt_expired: { status: 410, when: 'The visit is more than 30 days old.', chosenBy: 'decisions' },
-  body_too_large: { status: 413, when: 'The body of a collection request is above 16 KB.', chosenBy: 'contract' },
+  body_too_large: {
+    status: 413,
+    when: 'The body of a collection request is above 16 KB, of a request to the dashboard above 64 KB, or a file of ad spend above 5 MB.',
+    chosenBy: 'contract',
+  },
   unsupported_media_type: {
     status: 415,
-    when: 'The content type is not application/json (charset utf-8 may be named).',
+    when: 'The content type is not application/json (charset utf-8 may be named), or for a file of ad spend text/csv.',
     chosenBy: 'decisions',
   },
   unsupported_encoding: {

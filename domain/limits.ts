@@ -95,6 +95,10 @@ const LIMITS_IN_FORCE = {
   supportMessageChars: 4_000,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
   supportDiagnosticsBytes: 16 * KIB,
+  spendFileBytes: 5 * 1024 * KIB,
+  spendFileNameChars: 200,
+  /** Of one row, in the smallest unit of its currency. */
+  spendAmountUnits: 1_000_000_000_000,
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
 } as const
@@ -158,6 +162,14 @@ const TUNING = {
   appendDeadlineMs: SECOND_MS,
   /** How long an append may wait for a slow event log before the answer is `503`. */
   appendPatienceMs: 3.5 * SECOND_MS,
+  /** Problems of a file of ad spend that an answer names. */
+  spendProblems: 20,
+  /** Imports of such files that a list shows, the newest. */
+  spendImportsListed: 500,
+  /** Rows of such a file in one entry of the log, in characters of JSON. */
+  spendPartChars: 64 * KIB,
+  /** How long an import keeps others of its organisation away if its process dies: longer than a request may take. */
+  spendLeaseMs: 2 * MINUTE_MS,
   /** Body of an event of the payment provider. */
   paymentEventBytes: 256 * KIB,
   /** Members of what any client may send, beyond which it is not parsed: parameters of a query; parts of a header, such as cookies. */
@@ -273,9 +285,10 @@ export const PATH_RULES = {
   unknown_paths: { limit: 600, windowS: MINUTE_S, per: 'client address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
-/** Windows of our own: each replay reads all installs of its period, and each test calls an address of a customer. */
+/** Windows of our own: each replay reads all installs of its period, each import may store 5 MB, and each test calls an address of a customer. */
 export const REPLAY_RULES = {
   decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  spend_imports: { limit: 30, windowS: HOUR_S, per: 'organisation' },
   webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 

@@ -100,6 +100,8 @@ export const ACTIVITY_TYPES = {
   rate_limit_reached: 'A rate limit was reached.',
   replay_cancelled: 'Somebody cancelled a replay of decisions, or whoever asked for it may not have it any more.',
   sign_in: 'A person signed in.',
+  spend_imported: 'A person imported a file of ad spend.',
+  spend_removed: 'A person removed an import of ad spend.',
   stream_failing: 'The receiver of a log stream does not accept its records; they are sent again.',
   stream_log_renewed: 'The event log was recreated or restored: a log stream may lack records.',
   stream_overflow: 'A log stream was too far behind: its oldest records were dropped.',

@@ -20,6 +20,7 @@ import type {
 import type { ProviderId } from './providers/index.ts'
 import type { Letter } from './people/letters.ts'
 import type { ActivityType, AttemptOutcome, DeadLetterReason, DeliveryReason, NextStepText } from './reasons.ts'
+import type { SpendRecord } from './spend/spend-records.ts'
 
 /** Topics whose records become facts, in chronological order. */
 export const RECORD_TOPICS = [
@@ -33,6 +34,7 @@ export const RECORD_TOPICS = [
   'activity',
   'replays',
   'webhook_attempts',
+  'spend',
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
@@ -278,6 +280,7 @@ export type LogRecord =
   | ActivityRecord
   | ReplayRecord
   | WebhookAttemptRecord
+  | SpendRecord
 
 /** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {

@@ -24,6 +24,7 @@ import { deliveryFiltersOf } from './deliveries/deliveries-data.ts'
 import { sourceFilters } from './figures/source-filters.ts'
 import { Failed, NotFound } from './parts/states.tsx'
 import { Frame } from './shell/frame.tsx'
+import { spendFilters, spendQuery } from './spend/spend-data.ts'
 import { Welcome } from './shell/welcome.tsx'
 
 interface Context {
@@ -157,6 +158,15 @@ const sources = createRoute({
   component: lazyRouteComponent(() => import('./figures/sources.tsx'), 'SourcesPage'),
 })
 
+const spend = createRoute({
+  getParentRoute: () => organization,
+  path: 'spend',
+  validateSearch: spendFilters,
+  loaderDeps: ({ search }) => search,
+  loader: (page) => askAhead(page, spendQuery(page.params.organization, page.deps)),
+  component: lazyRouteComponent(() => import('./spend/spend.tsx'), 'SpendPage'),
+})
+
 const visits = createRoute({
   getParentRoute: () => organization,
   path: 'visits',
@@ -243,6 +253,7 @@ const tree = root.addChildren([
     funnel,
     match,
     sources,
+    spend,
     visits,
     installs,
     install,

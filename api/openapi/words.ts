@@ -47,10 +47,9 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   ref: '`ref` or `source` in the address of the landing.',
   click: 'Name of the parameter that an advertising network added to that address, such as `gclid`; never its value.',
   carried: 'Whether the landing was on an earlier page view, which the page remembered.',
-  sitting:
-    'Random text that names the page views of one sitting. Figures count each page view as a visit, not each sitting.',
+  sitting: 'Random text that names the page views of one sitting, which figures count as one visit.',
   entry:
-    'Whether this page view begins its sitting. With `false` and no `sitting`, figures do not count it as a visit.',
+    'Whether this page view begins its sitting. It decides for page views without `sitting`: with `false`, figures do not count them as visits.',
   client: 'Coarse facts about the browser. Other members are ignored.',
   brands: 'Client hint: brands of the browser.',
   fullVersionList: 'Client hint: brands with their full versions.',

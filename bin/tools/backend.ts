@@ -19,7 +19,7 @@ import { connectTools } from './control.ts'
 import { openFolders } from './folders.ts'
 import type { ToolBackend } from './live.ts'
 
-interface OpenBackend extends ToolBackend {
+export interface OpenBackend extends ToolBackend {
   /** Whether a running process answers; changes made here then take effect at once. */
   readonly isLive: boolean
   readonly close: () => Promise<void>

@@ -63,7 +63,7 @@ const VISIT = Type.Object(
     landed_at_ms: maybe(NUMBER),
     is_carried: Type.Boolean({ description: 'The landing was on an earlier page view.' }),
     sitting: Type.String({
-      description: 'Names the page views of one sitting; empty if there is none. Figures count each page view.',
+      description: 'Names the page views of one sitting, which figures count as one visit; empty if there is none.',
     }),
     is_entry: Type.Union([Type.Boolean(), Type.Null()], {
       description: 'Whether this page view began its sitting; null if the page did not say.',

@@ -5,7 +5,7 @@
 
 import type { TSchema } from 'typebox'
 
-import type { ErrorCode } from '../../domain/errors.ts'
+import type { ErrorCode, Refusal } from '../../domain/errors.ts'
 import type { ReadRank } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -24,6 +24,21 @@ export type AnswerStatus = 200 | 201 | 202 | 204 | 303
 
 /** A JSON body by its schema, a stream of one of these types, or no body. */
 type DeclaredAnswer = TSchema | readonly string[] | null
+
+/** A file as the body of a request: its content type, and the most bytes of it that are read. */
+export interface UploadRow {
+  readonly type: string
+  readonly mostBytes: number
+}
+
+/** Such a file as its handler reads it. */
+export interface Upload {
+  /**
+   * Hands over each piece until `take` returns false, and resolves with null then or at the end of the body; with a refusal once the body is larger than
+   * the route allows. Rejects if the client disconnects. To be called once.
+   */
+  readonly read: (take: (bytes: Uint8Array) => boolean) => Promise<Refusal | null>
+}
 
 /** Who may ask, and how that is counted. */
 export interface RouteAccess {
@@ -46,6 +61,8 @@ export interface RouteRow extends RouteAccess {
   readonly refuses?: readonly ErrorCode[]
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: TSchema & JsonSchema
+  /** Its body is a file instead, which the handler reads piece by piece. */
+  readonly upload?: UploadRow
   /** Of each parameter of the query, none of which is required; others are refused. */
   readonly query?: Readonly<Record<string, TSchema & JsonSchema>>
   /** What it answers if it refuses nothing. */
@@ -69,7 +86,9 @@ export type QueryOf<Row extends RouteRow> = Row extends {
 
 export type BodyOf<Row extends RouteRow> = Row extends { readonly body: infer Body extends TSchema }
   ? Shape<Body>
-  : Readonly<Record<never, never>>
+  : Row extends { readonly upload: UploadRow }
+    ? Upload
+    : Readonly<Record<never, never>>
 
 /** The JSON of the answers with these statuses. */
 export type DeclaredJson<Row extends RouteRow, Status extends AnswerStatus = AnswerStatus> = {

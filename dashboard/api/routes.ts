@@ -9,6 +9,7 @@ import { LOG_ROUTES } from './logs.ts'
 import { PEOPLE_ROUTES } from './people.ts'
 import { REPLAY_ROUTES } from './replays.ts'
 import { SIGN_IN_ROUTES } from './sign-in.ts'
+import { SPEND_ROUTES } from './spend.ts'
 import { STREAM_ROUTES } from './streams.ts'
 import { SUPPORT_ROUTES } from './support.ts'
 import { VISIT_ROUTES } from './visits.ts'
@@ -25,6 +26,7 @@ export const ROUTES = {
   ...INSTALL_ROUTES,
   ...EXPORT_ROUTES,
   ...REPLAY_ROUTES,
+  ...SPEND_ROUTES,
   ...STREAM_ROUTES,
   ...WEBHOOK_ROUTES,
   ...SUPPORT_ROUTES,

@@ -43,8 +43,13 @@ interface SourceParts {
   /** Visits are null if only some installs are counted. */
   readonly total: { readonly installs: InstallCounts; readonly visits: Counts | null }
   readonly installs: readonly InstallFigure[]
-  /** By value, an empty one for visits that have none; null if visits are not counted by this. */
-  readonly visits: readonly Cell[] | null
+  /** By value, an empty one for visits that have none, and the total of all values; null if visits are not counted by this. */
+  readonly visits: CountedVisits | null
+}
+
+interface CountedVisits {
+  readonly cells: readonly Cell[]
+  readonly total: Counts
 }
 
 type VisitCounts = Readonly<Record<(typeof VISIT_STEPS)[number], number>>
@@ -60,7 +65,7 @@ export function sourceRows({ by, total, installs, visits }: SourceParts) {
   for (const row of listedInstalls(installs, total.installs)) {
     rows.set(rowKey(row), { ...row, visits: visits === null ? null : namedCounts(VISIT_STEPS, NOTHING) })
   }
-  if (visits !== null) addVisits(rows, by, { cells: visits, total: total.visits ?? NOTHING })
+  if (visits !== null) addVisits(rows, by, visits)
   return {
     total: { ...total.installs, visits: total.visits === null ? null : namedCounts(VISIT_STEPS, total.visits) },
     rows: [...rows.values()].sort(byInstallsThenVisits),
@@ -68,11 +73,7 @@ export function sourceRows({ by, total, installs, visits }: SourceParts) {
 }
 
 /** Fills in the visits of rows that are there, and adds rows of the greatest of the others, and of the rest. */
-function addVisits(
-  rows: Map<string, SourceFigure>,
-  by: InstallDimension,
-  { cells, total }: { readonly cells: readonly Cell[]; readonly total: Counts },
-): void {
+function addVisits(rows: Map<string, SourceFigure>, by: InstallDimension, { cells, total }: CountedVisits): void {
   const listed = listedVisits(by, rows, cells)
   for (const { cell, row } of listed) {
     const [value, ...counts] = cell

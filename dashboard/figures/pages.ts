@@ -113,12 +113,19 @@ export async function figuresBy(source: FigureSource, period: FiguresPeriod, by:
   const installs = await readInstallFigures(source, period, [by])
   const areAllCounted = Object.keys(source.filters ?? {}).length === 0
   const origins = isOriginDimension(by) ? [by] : []
-  const visits = areAllCounted ? await readFigures(source, period, ['visits', ...origins]) : null
+  // A visit has one value of each but of the page: it counts for each that it saw.
+  const counted = by === 'page' ? 'pages_seen' : 'visits'
+  const visits = areAllCounted
+    ? await readFigures(source, period, [...new Set(['visits', counted, ...origins] as const)])
+    : null
   return sourceRows({
     by,
     total: { installs: installs.total, visits: visits === null ? null : totalOf(visits.get('visits')) },
     installs: installs.by(by),
-    visits: isOriginDimension(by) && visits !== null ? (visits.get(by) ?? []) : null,
+    visits:
+      isOriginDimension(by) && visits !== null
+        ? { cells: visits.get(by) ?? [], total: totalOf(visits.get(counted)) }
+        : null,
   })
 }
 

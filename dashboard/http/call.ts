@@ -31,7 +31,7 @@ export interface Call<
   readonly query: Query
   /** Of a callback: its query as it came. */
   readonly search: URLSearchParams
-  /** Fits the declaration of the route; empty if it takes none. */
+  /** Fits the declaration of the route, of an upload an `Upload`; empty if it takes none. */
   readonly body: Body
   /** Of a signed route: the raw body and its signature. */
   readonly raw: { readonly body: Buffer; readonly signature: string } | null

@@ -95,6 +95,10 @@ export function replayHit(organization: string): Hit {
   return dashboardHit('decision_replays', organization, REPLAY_RULES.decision_replays)
 }
 
+export function spendHit(organization: string): Hit {
+  return dashboardHit('spend_imports', organization, REPLAY_RULES.spend_imports)
+}
+
 /** The narrower one first: a person has used up theirs long before the organisation. */
 export function supportHits(person: string, organization: string): readonly Hit[] {
   return [

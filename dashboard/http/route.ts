@@ -21,22 +21,19 @@ export function isOwnOriginOnly({ rate }: RouteAccess): boolean {
 }
 
 const EVERYWHERE: readonly ErrorCode[] = ['not_found', 'rate_limited', 'internal', 'unavailable']
-const OF_BODIES: readonly ErrorCode[] = [
-  'invalid_json',
-  'body_too_large',
-  'unsupported_media_type',
-  'unsupported_encoding',
-]
+const OF_UPLOADS: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type', 'unsupported_encoding']
+const OF_BODIES: readonly ErrorCode[] = ['invalid_json', ...OF_UPLOADS]
 
 interface RefusingRoute {
   readonly needs: Need
   readonly rate: RateClass
   readonly body?: object
+  readonly upload?: object
   readonly refuses?: readonly ErrorCode[]
 }
 
 /** Every code that a request to the route may be refused with: the API's document is made of them, and the server holds handlers to them. */
-export function refusalsOf({ needs, rate, body, refuses = [] }: RefusingRoute): ReadonlySet<ErrorCode> {
+export function refusalsOf({ needs, rate, body, upload, refuses = [] }: RefusingRoute): ReadonlySet<ErrorCode> {
   const inOrganization = needs !== null && needs !== 'Person'
   return new Set([
     ...EVERYWHERE,
@@ -44,6 +41,7 @@ export function refusalsOf({ needs, rate, body, refuses = [] }: RefusingRoute): 
     ...(inOrganization ? (['forbidden'] as const) : []),
     ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
     ...(body === undefined ? [] : OF_BODIES),
+    ...(upload === undefined ? [] : OF_UPLOADS),
     ...(rate === 'signed' ? (['body_too_large'] as const) : []),
     // An unknown parameter of the query, if nothing else.
     'invalid_field',

@@ -27,6 +27,7 @@ import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf } from './route.ts'
 import type { RouteAccess, RouteRow } from '../api/route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
+import { ClientGone, openUpload } from './upload.ts'
 
 interface Route {
   readonly row: RouteRow
@@ -109,7 +110,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServePart
   res.once('close', () => gone.abort())
   const failed = (error: unknown): HandlerOutcome | null => {
     // Its statement was ended since nobody waits for it any more; that is no failure.
-    if (gone.signal.aborted && error === gone.signal.reason) return null
+    if (error instanceof ClientGone || (gone.signal.aborted && error === gone.signal.reason)) return null
     observer.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
     // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
     return refuse(error instanceof Outage ? 'unavailable' : 'internal')
@@ -266,7 +267,7 @@ async function readContents(
 ): Promise<Contents | Refusal | null> {
   const search = parametersIn(text)
   if ('code' in search) return search
-  const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
+  const body = await readBodyOf(req, row)
   if (body === null || body.kind === 'refused') return body
   const raw = row.rate === 'signed' ? await readRawBody(req) : null
   if (raw?.kind === 'refused') return raw
@@ -274,6 +275,12 @@ async function readContents(
   if (query.kind === 'refused') return query
   const signed = raw === null ? null : { body: raw.body, signature: String(req.headers['stripe-signature'] ?? '') }
   return { kind: 'contents', body: body.value, query: query.value, search, raw: signed }
+}
+
+/** Null if the client disconnected. */
+async function readBodyOf(req: IncomingMessage, { body, upload }: RouteRow) {
+  if (upload !== undefined) return openUpload(req, upload)
+  return body === undefined ? EMPTY : readObject(req, body)
 }
 
 async function readSession(cookies: string | undefined, parts: ServeParts): Promise<Session | null> {

@@ -25,6 +25,7 @@ const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
   'installsByAge',
   'installsLeftOut',
   'installsByAgentPage',
+  'installsBySourceCampaign',
   'deliveryCells',
 ])
 const SHARED_MS = 1_000

@@ -16,7 +16,14 @@ import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
 import type { HourMarks } from './hour-marks.ts'
-import { firstStored, judgedEventOf, rowOfCount, type CountedInstallRow, type RowEvent } from './stored-events.ts'
+import {
+  firstStored,
+  judgedEventOf,
+  rowOfCount,
+  withoutTests,
+  type CountedInstallRow,
+  type RowEvent,
+} from './stored-events.ts'
 
 export type EventKey = OwnedWebsite & { readonly event_id: string }
 
@@ -28,6 +35,8 @@ interface ChangedRow {
 
 interface CountingTools {
   readonly marks: HourMarks
+  /** Knows what was erased and may not be deleted yet: its rows are left alone. */
+  readonly erasures?: { readonly haveErased: (owner: OwnedWebsite, ids: readonly string[]) => boolean }
   /** If it says no, what was judged names something that was erased meanwhile: it is judged anew. */
   readonly isStillRight?: () => Promise<boolean>
 }
@@ -39,35 +48,44 @@ interface CountingTools {
 export async function countInstalls(
   facts: FactsReader & FactsWriter,
   keys: readonly EventKey[],
-  { marks, isStillRight }: CountingTools,
+  { marks, erasures, isStillRight }: CountingTools,
 ): Promise<void> {
+  const isKept = (row: CountedInstallRow): boolean =>
+    erasures?.haveErased(row, [row.event_id, row.installation_id, row.visit_id]) !== true
   for (let from = 0; from < keys.length; from += EVENTS_AT_ONCE) {
     const asked = await factsOf(facts, keys.slice(from, from + EVENTS_AT_ONCE))
-    let changes = await judgeSome(facts, asked)
+    let changes = await judgeSome(facts, asked, isKept)
     while (changes.length > 0 && isStillRight !== undefined && !(await isStillRight()))
-      changes = await judgeSome(facts, asked)
+      changes = await judgeSome(facts, asked, isKept)
     await storeChanges(facts, changes, marks)
   }
 }
 
 async function storeChanges(facts: FactsWriter, changes: readonly ChangedRow[], marks: HourMarks): Promise<void> {
   if (changes.length === 0) return
-  await facts.insert(
-    'counted_installs',
-    changes.map(({ row }) => row),
-  )
   const hours = marks.collect()
   for (const { row, former } of changes) {
     hours.note('counted_installs', row)
     if (former !== null) hours.note('counted_installs', former)
   }
+  // Also before the rows: a visit that an install no longer counts for is known from the row that these replace.
+  if (changes.some(({ former }) => former !== null)) await facts.insert('hour_marks', hours.rows())
+  await facts.insert(
+    'counted_installs',
+    changes.map(({ row }) => row),
+  )
   await facts.insert('hour_marks', hours.rows())
 }
 
-async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]): Promise<readonly ChangedRow[]> {
+async function judgeSome(
+  facts: FactsReader,
+  all: readonly CountedInstallRow[],
+  isKept: (row: CountedInstallRow) => boolean,
+): Promise<readonly ChangedRow[]> {
+  const asked = all.filter(isKept)
   if (asked.length === 0) return []
   const installations = { ...ownersOf(asked), installation_ids: asked.map((event) => event.installation_id) }
-  const stored = (await facts.run('countedEvents', installations)).map(rowOfCount)
+  const stored = (await facts.run('countedEvents', installations)).map(rowOfCount).filter(isKept)
   const byInstallation = Map.groupBy(stored, keyOfInstallation)
   const judgeable = await withoutSettled(facts, asked, byInstallation)
   const events = [...judgeable, ...(await adoptingEvents(facts, asked, stored))]
@@ -168,8 +186,16 @@ function nextVersion(row: CountedInstallRow, former: CountedInstallRow | null): 
   return { ...row, row_version: (former?.row_version ?? 0) + 1 }
 }
 
-/** All of these events with the kind of each, and of an install the visit that it counts for. */
+/** All of these events with the kind of each, and of an install the visit that it counts for. Tests of the set-up are judged by themselves. */
 function judgedRows(
+  rows: readonly CountedInstallRow[],
+  stored: readonly CountedInstallRow[],
+): readonly CountedInstallRow[] {
+  const tests = (all: readonly CountedInstallRow[]) => all.filter((row) => row.is_test)
+  return [...judgedLife(withoutTests(rows), withoutTests(stored)), ...judgedLife(tests(rows), tests(stored))]
+}
+
+function judgedLife(
   rows: readonly CountedInstallRow[],
   stored: readonly CountedInstallRow[],
 ): readonly CountedInstallRow[] {
@@ -238,14 +264,7 @@ function withOrigin(row: CountedInstallRow, origin: Origin): CountedInstallRow {
 const NO_ORIGIN = { ...recordOf(keysOf(ORIGIN_COLUMNS), () => ''), is_visit_known: false }
 
 function rowOfFact(fact: CountableRow): CountedInstallRow {
-  const {
-    received_at_ms: received_at,
-    visit_issued_at_ms: visit_issued_at,
-    is_ci,
-    is_container,
-    is_test,
-    ...columns
-  } = fact
+  const { received_at_ms: received_at, visit_issued_at_ms: visit_issued_at, is_ci, is_container, ...columns } = fact
   return {
     ...columns,
     received_at,
@@ -255,7 +274,7 @@ function rowOfFact(fact: CountableRow): CountedInstallRow {
     is_begun_by_run: false,
     version_before: '',
     ...progressColumns(NO_PROGRESS),
-    is_left_out: is_ci || is_container || is_test,
+    is_left_out: is_ci || is_container || columns.is_test,
     is_visit_of_later: false,
     ...NO_ORIGIN,
     row_version: 1,

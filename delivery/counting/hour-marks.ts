@@ -16,6 +16,7 @@ const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
   install_decisions: ['received_at', 'visit_issued_at'],
   deliveries: ['install_received_at'],
   counted_installs: ['visit_issued_at'],
+  visit_hours: ['began'],
 }
 
 /**
@@ -28,6 +29,8 @@ const LAST_MS = 2 * LIMITS.clockSkewMs
 
 interface BatchHours {
   note(table: FactTable, row: FactRow): void
+  /** The hour after this moment, if it has ended: what sittings did in it depends on the hour before. */
+  noteHourAfter(owned: OwnedWebsite, ms: number): void
   /** To be inserted right away, after the rows they belong to. */
   rows(): readonly RowOf<'hour_marks'>[]
   /** The marks are stored, so that later batches need not repeat them for a while. */
@@ -51,16 +54,24 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
   return {
     collect() {
       const hours = new Map<number, Map<string, OwnedWebsite>>()
+      const present = hourOf(nowMs())
+      const mark = (owned: OwnedWebsite, hour: number): void => {
+        const marked = hours.get(hour) ?? new Map<string, OwnedWebsite>()
+        marked.set(ownerKey(owned), owned)
+        hours.set(hour, marked)
+      }
+      const noteHourAfter = (owned: OwnedWebsite, ms: number): void => {
+        if (hourAfter(ms) < present) mark(owned, hourAfter(ms))
+      }
       return {
+        noteHourAfter,
         note(table, row) {
+          const owned = { organization: String(row['organization']), website: String(row['website']) }
           for (const column of TIMES[table] ?? []) {
             const time = row[column]
             if (typeof time !== 'number' || time === 0) continue
-            const hour = hourOf(time)
-            const owned = { organization: String(row['organization']), website: String(row['website']) }
-            const marked = hours.get(hour) ?? new Map<string, OwnedWebsite>()
-            marked.set(ownerKey(owned), owned)
-            hours.set(hour, marked)
+            mark(owned, hourOf(time))
+            if ((row['sitting'] ?? '') !== '' && table === 'visits') noteHourAfter(owned, time)
           }
         },
         rows() {

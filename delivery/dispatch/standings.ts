@@ -10,6 +10,7 @@ import {
   firstStored,
   judgedEventOf,
   rowOfCount,
+  withoutTests,
   type CountedInstallRow,
   type RowEvent,
 } from '../counting/stored-events.ts'
@@ -41,7 +42,7 @@ export async function readStandings(
 function standingAmong(install: Install, rows: readonly StoredEventRow[]): InstallationStanding {
   const { eventId, eventType, receivedAtMs, productVersion } = install
   const event = { eventId, eventType, receivedAtMs, productVersion, visitId: install.visitId ?? '' }
-  const events = rows.map(rowOfCount).map(eventWithOwnVisit)
+  const events = withoutTests(rows).map(rowOfCount).map(eventWithOwnVisit)
   const others = events.filter((other) => other.eventId !== eventId)
   return {
     ...judgeStanding(event, others, firstStored(events)),

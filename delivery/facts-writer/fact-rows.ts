@@ -21,9 +21,10 @@ import type {
   RequestLog,
   WebhookAttemptRecord,
 } from '../../domain/records.ts'
+import type { SpendImportRecord, SpendRecord } from '../../domain/spend/spend-records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
-import { copiedWins, firstRecordWins, firstWins, latestWins, OFFSET_SPAN } from './row-versions.ts'
+import { copiedWins, firstRecordWins, firstWins, latestWins, OFFSET_SPAN, removedWins } from './row-versions.ts'
 
 /** The position of an entry on the log; every row carries it for tracing. */
 export interface EntryPlace {
@@ -65,6 +66,9 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
       return
     case 'webhook_attempt':
       add('webhook_attempts', webhookAttemptRow(record, place))
+      return
+    case 'spend':
+      addSpend(record, place, add)
       return
     default:
       throw new Error('record of unknown kind')
@@ -330,6 +334,40 @@ function webhookAttemptRow(record: WebhookAttemptRecord, place: EntryPlace): Row
     ...trace(place),
     // An attempt with a number that exists already was repeated after a crash: the later outcome counts.
     row_version: record.startedAtMs * OFFSET_SPAN + (place.offset % OFFSET_SPAN),
+  }
+}
+
+/** A row for each line of a file, or one for its import. */
+function addSpend(record: SpendRecord, place: EntryPlace, add: AddRow): void {
+  if (record.holds === 'import') {
+    add('spend_imports', spendImportRow(record, place))
+    return
+  }
+  const { organization, website, importId: import_id, retentionDays: retention_days } = record
+  const row_version = firstWins(record.importedAtMs, place.offset)
+  for (const [line, day, source, campaign, currency, amount] of record.rows) {
+    const own = { organization, website, day, import_id, line, source, campaign, currency, amount }
+    add('spend_rows', { ...own, retention_days, ...trace(place), row_version })
+  }
+}
+
+function spendImportRow(record: SpendImportRecord, place: EntryPlace): RowOf<'spend_imports'> {
+  const { organization, website, id, fileName, rows, isRemoved } = record
+  return {
+    organization,
+    website,
+    id,
+    imported_at: record.importedAtMs,
+    imported_by: record.importedBy,
+    file_name: fileName,
+    rows,
+    first_day: record.firstDayMs,
+    last_day: record.lastDayMs,
+    totals: JSON.stringify(record.totals),
+    is_removed: isRemoved,
+    retention_days: record.retentionDays,
+    ...trace(place),
+    row_version: removedWins(isRemoved, record.importedAtMs, place.offset),
   }
 }
 

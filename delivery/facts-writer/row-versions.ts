@@ -22,6 +22,11 @@ export function copiedWins(isCopied: boolean, atMs: number, offset: number): num
   return (isCopied ? TIME_SPAN_MS * OFFSET_SPAN : 0) + firstWins(atMs, offset)
 }
 
+/** Greater for the row that says that it was removed; of several that do, and of several that do not, the first one wins. */
+export function removedWins(isRemoved: boolean, atMs: number, offset: number): number {
+  return copiedWins(isRemoved, atMs, offset)
+}
+
 /** Offsets within it are told apart, which no two decisions about one event are beyond; 2^22. */
 const DECISION_OFFSET_SPAN = 4_194_304n
 

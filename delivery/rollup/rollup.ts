@@ -24,6 +24,7 @@ import { countErasures } from '../facts-writer/erasures.ts'
 import { createHourMarks, type HourMarks } from '../counting/hour-marks.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
+import { storeVisitHours } from './visit-hours.ts'
 
 interface CountedFacts {
   readonly facts: FactsReader & FactsWriter
@@ -68,13 +69,13 @@ export async function rollUp({ facts, nowMs }: CountedFacts, options: RollUpOpti
   await countAgain(counting, await facts.run('eventsWithLateVisits', {}))
   // Hours that have not ended are read from the facts.
   const until = hourOf(nowMs())
-  let found = HOURS_AT_ONCE
-  while (found === HOURS_AT_ONCE) {
+  let isMore = true
+  while (isMore) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
     metrics?.open(dirty.length)
-    await countAll(counting, dirty, options)
+    const haveVisitsChanged = await countAll(counting, dirty, options)
     if (signal?.aborted ?? false) return
-    found = dirty.length
+    isMore = dirty.length === HOURS_AT_ONCE || haveVisitsChanged
   }
 }
 
@@ -88,12 +89,16 @@ type DirtyHour = QueryRow<'dirtyHours'>
 type HourFacts = QueryRow<'hourFacts'>
 type WebsiteCell = QueryRow<'hourFunnel'>
 
-/** One insert stores some hours. If one cannot be counted, those before it are stored. */
+/**
+ * One insert stores some hours. If one cannot be counted, those before it are stored. Resolves with whether visits of other hours have changed
+ * with these: those hours are marked.
+ */
 async function countAll(
   counting: CountingFacts,
   dirty: readonly DirtyHour[],
   { metrics, signal }: RollUpOptions,
-): Promise<void> {
+): Promise<boolean> {
+  let haveVisitsChanged = false
   const { facts } = counting
   const rows: RowOf<'website_hours'>[] = []
   const store = async (): Promise<void> => {
@@ -106,19 +111,23 @@ async function countAll(
     for await (const { part, known } of partsToCount(facts, dirty)) {
       const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
       await recountInstalls(counting, withFacts)
+      const withSittings = part.filter((hour) => (known.get(ownerKey(hour))?.sittings ?? 0) > 0)
+      if (withSittings.length > 0 && (await storeVisitHours(facts, viewsOf(withSittings, known), counting.marks)))
+        haveVisitsChanged = true
       const cells = await countedCells(facts, withFacts, known)
       rows.push(...part.map((each) => hourRow(each, cells.get(ownerKey(each)) ?? [], known.get(ownerKey(each)))))
       if (rows.length >= HOURS_PER_INSERT) await store()
-      if (signal?.aborted ?? false) return
+      if (signal?.aborted ?? false) break
     }
   } finally {
     await store()
   }
+  return haveVisitsChanged
 }
 
-/** Websites of one hour, to be counted together, with what there is of each. */
+/** Websites of one hour, to be counted together, with what there is of each. The oldest first: when a visit began is known from the hour before. */
 async function* partsToCount(facts: RollupDeps['facts'], dirty: readonly DirtyHour[]) {
-  for (const hour of Map.groupBy(dirty, ({ hour_ms }) => hour_ms).values()) {
+  for (const hour of Map.groupBy(dirty.toReversed(), ({ hour_ms }) => hour_ms).values()) {
     const known = new Map((await facts.run('hourFacts', hourPeriod(hour))).map((row) => [ownerKey(row), row]))
     for (const part of partsOf(hour, known)) yield { part, known }
   }
@@ -156,8 +165,8 @@ async function countedCells(
 ): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
   if (part.length === 0) return new Map()
   const period = hourPeriod(part)
-  const keyIds = [...new Set(part.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))]
-  const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
+  const views = viewsOf(part, known)
+  const funnel = views.key_ids.length === 0 ? [] : await facts.run('hourFunnel', views)
   const tracked = await facts.run('hourTracked', period)
   const deliveries = tracked.length === 0 ? [] : await facts.run('hourDeliveries', period)
   const isCut = [funnel, tracked, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
@@ -165,6 +174,12 @@ async function countedCells(
   const apart: (readonly [string, readonly WebsiteCell[]])[] = []
   for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
   return new Map(apart)
+}
+
+/** The page views of an hour: also of no key, if there is none. */
+function viewsOf(part: readonly DirtyHour[], known: ReadonlyMap<string, HourFacts>) {
+  const keyIds = new Set(part.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))
+  return { ...hourPeriod(part), key_ids: [...keyIds] }
 }
 
 /** Judges the install events of these websites in their hour again: two writers may have judged without each other's. */

@@ -5,7 +5,7 @@
  */
 
 import type { OwnedWebsite } from '../../domain/model.ts'
-import { hourOf } from '../../domain/durations.ts'
+import { hourAfter, hourOf } from '../../domain/durations.ts'
 import { MAX_NAMES, type ErasedName, type ErasedRows } from '../../ports/facts/erasure/names.ts'
 import type { ErasureCounter, FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
@@ -68,8 +68,11 @@ export async function planErasure(facts: FactsReader & ErasureCounter, subject: 
   const eventIds = installs.map(({ event_id: id }) => id)
   const others = installs.map(({ installation_id: id }) => id).filter((id) => !installationIds.includes(id))
   const counted = await facts.run('countedForVisits', { ...owner, visit_ids: [...visits] })
+  const begun = await facts.run('hoursOfVisits', { ...owner, visit_ids: [...visits] })
   const times = [
-    ...chain.map(({ issued_at_ms: ms }) => ms),
+    // Page views of the next hour may have belonged to a visit that is erased.
+    ...chain.flatMap(({ issued_at_ms: ms }) => [ms, hourAfter(ms)]),
+    ...begun.map(({ began_ms: ms }) => ms),
     ...installs.map(({ received_at_ms: ms }) => ms),
     // Installs without a visit of their own that count for one of these.
     ...counted.map(({ received_at_ms: ms }) => ms),

@@ -8,8 +8,11 @@ export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'install
 /** What only some visits reach. */
 export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 
-/** Dimensions of visits: a visit counts in the hour in which it was issued, with every step that it ever reached. */
-export const VISIT_DIMENSIONS = ['visits', ...ORIGIN_DIMENSIONS] as const
+/**
+ * Dimensions of visits: a visit counts in the hour in which it began, with every step that it ever reached. By page it counts once for each that it
+ * saw; the total of these is `pages_seen`.
+ */
+export const VISIT_DIMENSIONS = ['visits', 'pages_seen', ...ORIGIN_DIMENSIONS, 'source_campaign'] as const
 /** What a quota counts, page views by who looked (empty: people), and what became of the deliveries of the install events that were received in an hour. */
 const EVENT_DIMENSIONS = ['page_views', 'visitor_kind', 'events', 'delivery'] as const
 

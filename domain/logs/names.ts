@@ -33,6 +33,8 @@ export function momentOfRecord(record: LogRecord): number {
       return record.happenedAtMs
     case 'replay':
       return record.askedAtMs
+    case 'spend':
+      return record.importedAtMs
     default:
       return record.request.receivedAtMs
   }
@@ -77,6 +79,7 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
     case 'webhook_attempt':
       return wordsIn(record.body)
     case 'replay':
+    case 'spend':
       return []
   }
 }

@@ -13,6 +13,7 @@ export const ROLE_ACTIONS = {
     least: 'Admin',
     what: 'change websites, all destinations, log streams, webhooks and the organisation, except its plan',
   },
+  importSpend: { least: 'Admin', what: 'import ad spend and remove imports' },
   removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
   manageBilling: { least: 'Owner', what: 'pay for a plan' },

@@ -18,6 +18,8 @@ export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
   catalog_problem: 'Something in the configuration is wrong',
   visit_matched_often: 'One visit was matched by many installations',
   replay_cancelled: 'A replay of decisions was cancelled',
+  spend_imported: 'Ad spend was imported',
+  spend_removed: 'An import of ad spend was removed',
   deliveries_replayed: 'Failed deliveries were sent again',
   export: 'Records were downloaded',
   support_requested: 'Support was asked for',

@@ -25,17 +25,21 @@ export class ApiProblem extends Error {
 interface Question {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly body?: object
+  /** A CSV file in place of a body. */
+  readonly file?: Blob
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
 /** The body of a successful answer; `T` is the shape that the route promises. */
 export async function ask<T>(path: string, question: Question = {}): Promise<T> {
-  const { method = 'GET', body, headers = {}, signal } = question
+  const { method = 'GET', body, file, headers = {}, signal } = question
+  const sent = file ?? (body === undefined ? undefined : JSON.stringify(body))
+  const type = file === undefined ? 'application/json' : 'text/csv'
   const response = await fetch(path, {
     method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...headers, ...(sent === undefined ? {} : { 'content-type': type }) },
+    ...(sent === undefined ? {} : { body: sent }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error

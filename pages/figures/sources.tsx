@@ -98,8 +98,11 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
           <div className="figures" aria-busy={isPlaceholderData}>
             <SourceTable organization={organization} filters={filters} by={by} figures={data} />
             <p className="footnote">
-              Visits count when they began, installs when they came in; one visit can lead to many installs. All rows
-              add up to the total. Each number leads to what it counts; arrows compare with {nameOfBefore(filters)}.
+              Visits count when they began, installs when they came in; one visit can lead to many installs.{' '}
+              {by === 'page'
+                ? 'A visit counts for each page that it saw, so that only installs add up to the total.'
+                : 'All rows add up to the total.'}{' '}
+              Each number leads to what it counts; arrows compare with {nameOfBefore(filters)}.
             </p>
           </div>
         ))}

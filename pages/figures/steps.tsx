@@ -14,7 +14,7 @@ interface FunnelStep {
 }
 
 export const STEPS: readonly FunnelStep[] = [
-  { id: 'visits', title: 'Visited', means: 'A page with the script was opened' },
+  { id: 'visits', title: 'Visited', means: 'Pages were viewed, without a break of half an hour' },
   { id: 'activated', title: 'Marked', means: 'The browser confirmed that it keeps the marker' },
   { id: 'copied', title: 'Copied', means: 'The install command was copied' },
   { id: 'started', title: 'Started', means: 'The installer began on a machine' },

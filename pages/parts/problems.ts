@@ -12,6 +12,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   last_owner: 'An organisation keeps at least one owner. Make somebody else an owner first.',
   invitation_over: 'This invitation is over. Ask for a new one.',
   person_limit: 'This person belongs to as many organisations as one person may.',
+  invalid_csv: 'Nothing of the file was imported:',
+  import_running: 'Another file is being imported. Try again in a moment.',
+  body_too_large: 'This is too large: a file may have at most 5 MB. Divide it by days.',
   unavailable: 'A part of the service is unavailable. Nothing was changed; try again in a moment.',
   internal: 'The service made a mistake. Its log knows more.',
 }

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -27,6 +27,7 @@ export const NAVIGATION: readonly PageGroup[] = [
       { to: '/app/$organization/funnel', title: 'Funnel', key: 'f' },
       { to: '/app/$organization/match', title: 'Match rate', key: 't' },
       { to: '/app/$organization/sources', title: 'Sources', key: 's' },
+      { to: '/app/$organization/spend', title: 'Spend', key: 'n' },
       { to: '/app/$organization/installs', title: 'Installs', key: 'i' },
     ],
   },

@@ -6,6 +6,7 @@
 import { keysOf } from '../../domain/typed-keys.ts'
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
 import { COUNTED_INSTALL_COLUMNS } from './counted-install-columns.ts'
+import { SPEND_TABLES } from './spend-tables.ts'
 import { STREAM_TABLES } from './stream-tables.ts'
 import { VISIT_COLUMNS } from './visits.ts'
 
@@ -250,7 +251,9 @@ export const TABLE_COLUMNS = {
       referrer: 'cells',
       landing_page: 'cells',
       page: 'cells',
+      pages_seen: 'cells',
       visitor_platform: 'cells',
+      source_campaign: 'cells',
       page_views: 'cells',
       visitor_kind: 'cells',
       events: 'cells',
@@ -259,6 +262,26 @@ export const TABLE_COLUMNS = {
       row_version: 'uint64',
     },
     partitionedBy: { column: 'hour', span: 'month' },
+  },
+  visit_hours: {
+    columns: {
+      organization: 'text',
+      website: 'text',
+      began: 'time',
+      sitting: 'text',
+      hour: 'time',
+      is_gone: 'flag',
+      pages: 'texts',
+      is_activated: 'flag',
+      is_copied: 'flag',
+      is_started: 'flag',
+      has_first_run: 'flag',
+      installed_at: 'nullable time',
+      agents: 'texts',
+      retention_days: 'uint16',
+      row_version: 'uint64',
+    },
+    partitionedBy: { column: 'began', span: 'month' },
   },
   counted_installs: { columns: COUNTED_INSTALL_COLUMNS, partitionedBy: null },
   erasures: {
@@ -294,6 +317,7 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: { column: 'happened_at', span: 'month' },
   },
+  ...SPEND_TABLES,
   /** Inserted last, so that a mark exists only after its facts. */
   hour_marks: {
     columns: {
@@ -315,6 +339,7 @@ export const FACT_TABLES = keysOf(TABLE_COLUMNS)
 /** Tables that are not facts: made from facts, requested about them, or lists of erased data. */
 export const DERIVED_TABLES = [
   'website_hours',
+  'visit_hours',
   'counted_installs',
   'hour_marks',
   'decision_replays',
@@ -323,6 +348,8 @@ export const DERIVED_TABLES = [
   'stream_pointers',
   'stream_progress',
   'webhook_attempts',
+  'spend_rows',
+  'spend_imports',
 ] as const
 export type DerivedTable = (typeof DERIVED_TABLES)[number]
 

@@ -28,6 +28,7 @@ const MACHINE_COLUMNS = {
   country: 'text',
   place: 'text',
   is_left_out: 'flag',
+  is_test: 'flag',
 } as const
 
 /** The decision that counts: of an install without a visit, that of the later event which had one. */

@@ -71,7 +71,7 @@ import type {
   UsageRow,
   VisitRow,
 } from './query-rows.ts'
-import { IS_VISIT } from './visits.ts'
+import { IS_PERSONS_VIEW } from './visits.ts'
 
 const MAX_ATTEMPTS = 1_000
 const MAX_REPEATS = 3
@@ -277,12 +277,12 @@ export const QUERIES = {
 
   /**
    * Every website with visits or installs of figures in a period. Visits without FINAL, which would merge a month of them for one day's
-   * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
+   * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent. A sitting that began before counts, too.
    */
   traffic: report<WholePeriod, TrafficRow>(`
     SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched, sum(unmatched) AS unmatched FROM (
-      SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched, 0 AS unmatched FROM visits
-      WHERE ${withinPeriod('issued_at')} AND ${IS_VISIT} GROUP BY organization, website
+      SELECT organization, website, uniqCombined(if(sitting = '', visit_id, sitting)) AS visits, 0 AS installs, 0 AS matched, 0 AS unmatched FROM visits
+      WHERE ${withinPeriod('issued_at')} AND ${IS_PERSONS_VIEW} GROUP BY organization, website
       UNION ALL
       SELECT organization, website, 0, count(), countIf(resolution = 'matched'), countIf(resolution = 'unmatched')
       FROM ${once('counted_installs')} PREWHERE ${withinPeriod('received_at')} WHERE kind = 'install' AND NOT is_left_out

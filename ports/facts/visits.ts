@@ -51,10 +51,10 @@ export const VISIT_COLUMNS = {
 const PAGE_CHARS = 300
 
 /**
- * Page views that are visits of figures: of people, no test, and not what follows another page view in a browser that keeps nothing. Crawlers,
- * agents and automated browsers are counted apart.
+ * Page views that visits of figures are made of: of people, no test, and not what follows another page view in a browser that keeps nothing.
+ * Crawlers, agents and automated browsers are counted apart.
  */
-export const IS_VISIT = "visitor_kind = '' AND NOT is_test AND (sitting != '' OR ifNull(is_entry, true))"
+export const IS_PERSONS_VIEW = "visitor_kind = '' AND NOT is_test AND (sitting != '' OR ifNull(is_entry, true))"
 
 /** The dimensions by which visits are counted and filtered: an expression over their columns for each. */
 export const COUNTED_BY = {
@@ -69,6 +69,9 @@ export const COUNTED_BY = {
   page: `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`,
   visitor_platform: 'visitor_platform',
 } as const satisfies Readonly<Record<OriginDimension, string>>
+
+/** Both together, with which ad spend is compared (`domain/spend/joined-spend.ts`). */
+export const SOURCE_CAMPAIGN = "concat(source, '\\t', campaign)"
 
 /** Absent fields become empty text. */
 export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {

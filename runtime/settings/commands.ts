@@ -13,6 +13,7 @@ import {
   REPORT_FLAGS,
   RESTORE_FLAGS,
   SIGN_IN_LINK_FLAGS,
+  SPEND_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
 import { ENGINES, KUBE, MASTER_SECRET, PEOPLE, PROXY, ROLE_ENGINES, SERVING, TOOL } from './setting-groups.ts'
@@ -125,6 +126,13 @@ export const COMMANDS = {
     settings: [...TOOL],
     flags: { '--since': { placeholder: 'TIME', doc: 'Only hours from this time on. (default: all)' } },
     positionals: [],
+  },
+  spend: {
+    summary:
+      'Import what advertising cost from a CSV file, all of it or nothing; list such imports, or remove one. The service may keep running.',
+    settings: [...TOOL],
+    flags: SPEND_FLAGS,
+    positionals: ['import|list|remove', '[FILE|ID]'],
   },
   activity: {
     summary: 'Show what needs attention: a limit reached, a destination paused, a problem of the catalog.',

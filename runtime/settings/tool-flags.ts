@@ -90,6 +90,19 @@ export const REPLAY_FLAGS = {
   '--cancel': { placeholder: 'ID', doc: 'Cancel a replay that was asked for in the dashboard, and nothing else.' },
 } as const
 
+/** Of `whencectl spend`. */
+export const SPEND_FLAGS = {
+  ...WEBSITE_FLAG,
+  ...ORGANIZATION_FLAG,
+  '--columns': {
+    placeholder: 'NAMES',
+    doc: 'Headers of columns that have other names than day, source, campaign, amount and currency: day=Date,amount=Cost',
+  },
+  '--source': { placeholder: 'TEXT', doc: 'The source of all rows, in place of a column.' },
+  '--currency': { placeholder: 'CODE', doc: 'The currency of all rows, in place of a column.' },
+  ...JSON_FLAG,
+} as const
+
 /** Of `whencectl erase`. */
 export const ERASE_FLAGS = {
   '--website': { placeholder: 'ID', doc: 'ID of the website.' },

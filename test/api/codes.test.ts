@@ -33,6 +33,8 @@ const NOT_HERE = [
   'not_subscribed',
   'foreign_customer',
   'invalid_signature',
+  'invalid_csv',
+  'import_running',
 ] as const
 
 type Answer = { readonly status: number; readonly error: string }

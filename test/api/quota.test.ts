@@ -7,8 +7,8 @@ import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, FREE_MANIFESTS, logsOf, MANIFESTS, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf, tokenClaimsOf } from './support/keys.ts'
 
-const MONTH = '2026-11'
-const START_MS = Date.UTC(2026, 10, 21, 12)
+const MONTH = '2040-11'
+const START_MS = Date.UTC(2040, 10, 21, 12)
 
 describe('an organisation on Free', () => {
   let api: Api
@@ -250,10 +250,10 @@ describe('an organisation on Free', () => {
     it('is recorded again in the next month, UTC, and what was not recorded never becomes a candidate', async () => {
       const { receipt } = (await api.visit()).body['marker']
       const { token } = (await api.handoff({ receipt })).body
-      setNow(Date.UTC(2026, 11, 1) - 60_000)
+      setNow(Date.UTC(2040, 11, 1) - 60_000)
       await leave(0)
       expect((await api.visit()).body).to.deep.include({ recorded: false })
-      setNow(Date.UTC(2026, 11, 1))
+      setNow(Date.UTC(2040, 11, 1))
       expect((await api.visit()).body).to.not.have.property('recorded')
       // On a paid plan receipts are read, and these are marked as never recorded.
       await api.service.apply(MANIFESTS)

@@ -8,7 +8,7 @@ import { eventBody, freshAddress, logsOf, startApi, visitBody, type Api, type Ca
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** Far from any midnight, at the beginning of a minute. */
-const NOON_MS = Date.UTC(2026, 10, 21, 12, 0, 0)
+const NOON_MS = Date.UTC(2040, 10, 21, 12, 0, 0)
 const CONFIG = '/v1/projects/acme-dev/browser-config'
 
 describe('rate limits', () => {

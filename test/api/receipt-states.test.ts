@@ -14,7 +14,7 @@ import type { KnownState } from '../../domain/collection/resolve.ts'
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
 import { KEYS } from './support/keys.ts'
 
-const NOW_MS = Date.UTC(2026, 10, 22)
+const NOW_MS = Date.UTC(2040, 10, 22)
 const ORIGIN = 'https://acme.dev'
 const WEBSITE = 'acme-dev'
 

@@ -6,7 +6,7 @@ import type { Website } from '../../domain/catalog.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { KEYS } from './support/keys.ts'
 
-const NOW_MS = Date.UTC(2026, 10, 22)
+const NOW_MS = Date.UTC(2040, 10, 22)
 const RECEIPTS = 64
 
 /** `inOrganization` websites of one organisation among `others` of other organisations. */

@@ -44,7 +44,7 @@ spec:
 
 describe('refused requests', () => {
   let api: Api
-  let nowMs = Date.UTC(2026, 10, 21, 12)
+  let nowMs = Date.UTC(2040, 10, 21, 12)
   let isRefusing = false
   before(async () => {
     api = await startApi({ nowMs: () => nowMs, manifests: { ...MANIFESTS, 'others.yaml': OTHERS } })

@@ -28,11 +28,14 @@ describe('lines of whencectl report', () => {
       by: 'campaign',
       total: { installs: counts(10, 8), visits: [700, 70, 9, 0, 7, 7, 7] },
       installs,
-      visits: [
-        ['', 100, 0, 0, 0, 0, 7, 0],
-        ['news', 400, 60, 3, 7, 7, 0, 0],
-        ['show-hn', 1, 1, 1, 0, 1, 0, 1],
-      ],
+      visits: {
+        cells: [
+          ['', 100, 0, 0, 0, 0, 7, 0],
+          ['news', 400, 60, 3, 7, 7, 0, 0],
+          ['show-hn', 1, 1, 1, 0, 1, 0, 1],
+        ],
+        total: [700, 70, 9, 0, 7, 7, 7],
+      },
     })
     const { names, lines } = reportBy(rows)
     expect(names.slice(0, 3)).to.deep.equal(['visits', 'copied', 'installs'])
@@ -59,6 +62,8 @@ describe('lines of whencectl report', () => {
 
   it('are none if there is nothing', () => {
     const total = { installs: counts(0), visits: [0, 0, 0, 0, 0, 0, 0] as const }
-    expect(reportBy(sourceRows({ by: 'source', total, installs: [], visits: [] })).lines).to.deep.equal([])
+    expect(
+      reportBy(sourceRows({ by: 'source', total, installs: [], visits: { cells: [], total: total.visits } })).lines,
+    ).to.deep.equal([])
   })
 })

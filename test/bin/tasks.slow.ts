@@ -28,6 +28,7 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'commands.md': [/matched/],
   'erasure.md': [/1 installations/, /Erased:/],
   'ga4.md': [/no problems/, /matched/, /acme-ga4/],
+  'spend.md': [/^[0-9a-f]{28}: 1 rows of .* for acme-dev, 12\.50 EUR$/m],
   'unmatched.md': [/no_receipt/, /unmatched/],
 }
 

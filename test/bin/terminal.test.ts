@@ -97,6 +97,23 @@ const ROWS: Readonly<Record<string, readonly unknown[]>> = {
       verdicts: '[]',
     },
   ],
+  longestRetentions: [{ organization: 'acme', website: 'acme', days: 395 }],
+  spendImports: [
+    {
+      organization: 'acme',
+      website: 'acme',
+      id: 'i',
+      imported_at_ms: 1,
+      imported_by: '',
+      file_name: HOSTILE,
+      rows: 1,
+      first_day_ms: 0,
+      last_day_ms: 0,
+      totals: '[{"currency":"EUR","amount":5}]',
+      is_removed: false,
+      retention_days: 395,
+    },
+  ],
   sourcesOfVisits: [{ visit_id: 'v', source: HOSTILE }],
 }
 const MANIFEST = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: acme }\nspec: { plan: "${JSON.stringify(HOSTILE).slice(1, -1)}", "x\\u001b\\u009b\\u202e": 1 }\n`
@@ -142,6 +159,7 @@ describe('the terminal', function () {
     activity: () => ['activity', ...data()],
     report: () => ['report', ...data()],
     'replay-decisions': () => ['replay-decisions', '--website', 'acme', '--tokens-only', ...data()],
+    spend: () => ['spend', 'list', ...data()],
     'dead-letters': () => ['dead-letters', ...data()],
     replay: () => ['replay', '--all', ...data()],
     'send-test': () => ['send-test', 'x', ...data()],

@@ -185,6 +185,47 @@ describe('the tools', function () {
     }
   })
 
+  it('import ad spend whole or not at all, list imports, and remove one', async () => {
+    const file = join(folder, 'november.csv')
+    const day = new Date(beganAtMs - 86_400_000).toISOString().slice(0, 10)
+    await writeFile(file, `Day,Campaign,Cost\n${day},launch,12.50\n${day},launch,"1,5"\nyesterday,launch,1\n`)
+    const words = ['--columns', 'day=Day,campaign=Campaign,amount=Cost', '--source', 'newsletter', '--currency', 'EUR']
+    const imported = (...more: readonly string[]): Promise<Ran> => tool('spend', 'import', file, ...words, ...more)
+    const list = async (): Promise<readonly unknown[]> => rowsOf(good(await tool('spend', 'list', '--json')))
+    const refused = await imported('--website', 'acme-dev')
+    expect(refused).to.include({ status: 1, stdout: '' })
+    expect(refused.stderr.split('\n')).to.deep.equal([
+      `${file}:3: Cost must be digits with a point before decimals, such as 1234.50: no sign, exponent or separator of thousands`,
+      `${file}:4: Day must be a day such as 2026-11-30`,
+      'Nothing was imported.',
+      '',
+    ])
+    await writeFile(file, `Day,Campaign,Cost\n${day},launch,12.50\n${day},,0.7\n`)
+    const told = good(await imported('--website', 'acme-dev')).stdout
+    expect(told).to.match(/^[0-9a-f]{28}: 2 rows of [-0-9]{10} for acme-dev, 13\.20 EUR\n$/)
+    const id = told.slice(0, 28)
+    await until(list, (rows) => rows.length > 0)
+    expect(await list()).to.have.length(1)
+    expect(good(await tool('spend', 'list')).stdout).to.match(
+      new RegExp(`^ID .*\\n${id} .* acme-dev +2 +${day} +13\\.20 EUR +november\\.csv\\n$`),
+    )
+    expect(good(await tool('spend', 'remove', id)).stdout).to.equal(
+      `${id} is removed: what it had replaced counts again\n`,
+    )
+    await until(list, (rows) => rows.length === 0)
+    expect(await tool('spend', 'remove', id)).to.include({ status: 1, stdout: '' })
+    for (const wrong of [
+      ['spend', 'export'],
+      ['spend', 'import'],
+      ['spend', 'import', join(folder, 'nowhere.csv')],
+      ['spend', 'import', file, '--currency', 'euro'],
+      ['spend', 'import', file, '--columns', 'date=Day'],
+    ])
+      expect(await tool(...wrong)).to.include({ status: 1, stdout: '' })
+    const foreign = await imported('--website', 'no-such-website')
+    expect(foreign).to.deep.include({ status: 2, stderr: '--website must name one of acme-dev\n' })
+  })
+
   it('list requests with their answers, refused ones too', async () => {
     const { stdout } = good(await tool('logs'))
     expect(stdout).to.match(/POST \/v1\/events +- +200 +ok/)
@@ -275,16 +316,20 @@ describe('the tools', function () {
     const noticed = (rows: readonly Record<string, any>[]) => rows.filter(({ type }) => type !== 'object_created')
     const all = await until(
       async () => rowsOf(good(await tool('activity', '--json'))),
-      (rows) => noticed(rows).length >= 3,
+      (rows) => noticed(rows).length >= 5,
     )
     expect(all.map(({ type }) => type)).to.include('object_created')
     expect(noticed(all).map(({ type }) => type)).to.have.members([
+      'spend_imported',
+      'spend_removed',
       'origin_not_registered',
       'catalog_problem',
       'rate_limit_reached',
     ])
     const ofAcme = noticed(rowsOf(good(await tool('activity', '--organization', 'acme', '--json'))))
     expect(ofAcme.map(({ type }) => type)).to.have.members([
+      'spend_imported',
+      'spend_removed',
       'rate_limit_reached',
       'origin_not_registered',
       'catalog_problem',
@@ -432,6 +477,18 @@ describe('the tools', function () {
       await after.close()
       const found = entries.filter(({ value }) => value.toString().includes('Replay/replay-one'))
       expect(found).to.have.lengthOf(1)
+    })
+
+    it('import ad spend that counts once the service runs', async () => {
+      const file = join(folder, 'late.csv')
+      const day = new Date(beganAtMs - 86_400_000).toISOString().slice(0, 10)
+      await writeFile(file, `day,source,campaign,amount,currency\n${day},x,launch,1,EUR\n`)
+      const ran = good(await tool('spend', 'import', file))
+      expect(ran.stderr).to.equal('It counts when the service runs.\n')
+      const { eventLog, close } = await openFolders(join(folder, 'data', 'lmdb'), join(folder, 'data', 'chdb'))
+      const entries = await eventLog.read('spend', 0, 100)
+      await close()
+      expect(entries.filter(({ key }) => key.endsWith(ran.stdout.slice(0, 28)))).to.have.length(2)
     })
 
     it('refuse --follow, because nothing new could come', async () => {

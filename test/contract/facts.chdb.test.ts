@@ -455,6 +455,8 @@ describe('Facts on chDB', () => {
       'installs',
       'poison_records',
       'request_logs',
+      'spend_imports',
+      'spend_rows',
       'stream_pointers',
       'stream_progress',
       'visits',

@@ -70,6 +70,8 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   deliveryExport: `deliveries/export?${PERIOD}`,
   listReplays: 'replays',
   showReplay: `replays/${REQUEST}?from=0`,
+  spend: `spend?since=${AT_MS - 3 * DAY_MS}&until=${AT_MS}`,
+  spendImports: 'spend/imports',
 }
 
 async function fill(facts: Facts): Promise<void> {

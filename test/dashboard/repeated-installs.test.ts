@@ -11,7 +11,7 @@ import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { installRecord, store } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
-const NOW_MS = Date.UTC(2026, 6, 20, 12)
+const NOW_MS = Date.UTC(2040, 6, 20, 12)
 const WEBSITE = 'site-repeats'
 const OTHER_WEBSITE = 'site-repeats-too'
 const ORGANIZATION = 'org-repeats'

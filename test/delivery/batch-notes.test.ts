@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 const ACME = { organization: 'acme' } as const
-const NOW_MS = Date.UTC(2026, 10, 22, 12)
+const NOW_MS = Date.UTC(2040, 10, 22, 12)
 /** Of a line of Logs without texts. */
 const LINE_BYTES = 320 + JSON.stringify(['', '', '', '']).length
 
@@ -51,6 +51,26 @@ describe('hours that a batch marks', () => {
       { website: 'd', hour: 6 * HOUR_MS },
       { website: 'd', hour: 7 * HOUR_MS },
       { website: 'e', hour: 8 * HOUR_MS },
+    ])
+  })
+
+  it('are also those after a page view of a sitting, if they have ended: they may have counted the visit', () => {
+    const present = NOW_MS
+    expect(
+      marksOf(
+        ['visits', { website: 'a', sitting: 's', issued_at: HOUR_MS + 5 }],
+        ['visits', { website: 'b', sitting: 's', issued_at: present - HOUR_MS }],
+        ['visits', { website: 'c', sitting: 's', issued_at: present }],
+        ['visits', { website: 'd', sitting: '', issued_at: 5 * HOUR_MS }],
+        ['visit_hours', { website: 'e', sitting: 's', began: 7 * HOUR_MS, hour: 9 * HOUR_MS }],
+      ),
+    ).to.deep.equal([
+      { website: 'a', hour: HOUR_MS },
+      { website: 'a', hour: 2 * HOUR_MS },
+      { website: 'b', hour: present - HOUR_MS },
+      { website: 'c', hour: present },
+      { website: 'd', hour: 5 * HOUR_MS },
+      { website: 'e', hour: 7 * HOUR_MS },
     ])
   })
 
@@ -354,7 +374,11 @@ describe('a batch with rows that are added to it', () => {
   }
   const isVisit = (record: LogRecord): boolean => record.kind === 'visit'
   const write = async (memory: MemoryFacts, records: readonly LogRecord[], isErased = (_: LogRecord) => false) => {
-    const erasures = { refresh: async () => undefined, kept: (record: LogRecord) => (isErased(record) ? null : record) }
+    const erasures = {
+      refresh: async () => undefined,
+      kept: (record: LogRecord) => (isErased(record) ? null : record),
+      haveErased: () => false,
+    }
     const marks = createHourMarks('writer', () => NOW_MS)
     await writeBatch(memory.facts, batchOf(records), { nowMs: () => NOW_MS, marks, erasures, backlog: streaming })
   }

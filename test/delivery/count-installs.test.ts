@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { figuresBy } from '../../dashboard/figures/pages.ts'
 import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
 import { installSlices, readInstallFigures, readLeftOut } from '../../dashboard/figures/read-installs.ts'
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
+import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
@@ -14,6 +14,7 @@ import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
 import type { InstallDimension } from '../../domain/figures/installs.ts'
 import type { Install } from '../../domain/model.ts'
 import type { InstallRecord, LogRecord } from '../../domain/records.ts'
+import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { decisionRecord, installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { NO_BACKLOG } from './support/memory-facts.ts'
@@ -40,10 +41,10 @@ describe('installs in figures', function () {
   })
   after(() => facts?.close())
 
-  const write = async (records: readonly LogRecord[]): Promise<void> => {
+  const write = async (records: readonly LogRecord[], into: TestFacts = facts): Promise<void> => {
     const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
     const batch = { topic: 'installs', partition: 0, entries } as never
-    const { done } = await writeBatch(facts, batch, {
+    const { done } = await writeBatch(into, batch, {
       nowMs: Date.now,
       marks,
       erasures: createErasures(facts),
@@ -108,6 +109,71 @@ describe('installs in figures', function () {
     expect(await installsBy('campaign')).to.deep.equal(right)
     const { rows } = await figuresBy(source(), PERIOD, 'campaign')
     expect(rows[0]?.visits).to.include({ visits: 1, installed: 1, converted: 1 })
+  })
+
+  it('take a step from the visit that an install no longer counts for, also if the marks of its hour failed at first', async () => {
+    const first = visited(FROM_MS, {})
+    const second = visited(FROM_MS + 2 * HOUR_MS, {})
+    const late = install('one', { receivedAtMs: FROM_MS + 4 * HOUR_MS, ...of(first) })
+    await write([first, second, late])
+    await rollUp({ facts, nowMs: Date.now })
+    const installedIn = async (hour: number) => {
+      const period = { organizations: ['acme'], websites: [website], column: 'visits' as const }
+      const at = FROM_MS + hour * HOUR_MS
+      const [row] = await facts.run('rolledCells', { ...period, since_ms: at, until_ms: at + HOUR_MS })
+      return row?.counts[4]
+    }
+    expect(await installedIn(0)).to.equal(1)
+    let areRowsStored = false
+    const failing: TestFacts = {
+      ...facts,
+      insert: (table, rows) => {
+        if (areRowsStored && table === 'hour_marks') return Promise.reject(new FactsUnavailable('away', new Error()))
+        areRowsStored ||= table === 'counted_installs'
+        return facts.insert(table, rows)
+      },
+    }
+    const earlier = install('one', { receivedAtMs: FROM_MS + 3 * HOUR_MS, ...of(second) })
+    let error: unknown
+    await write([earlier], failing).catch((reason: unknown) => (error = reason))
+    expect(error).to.be.instanceOf(FactsUnavailable)
+    await write([earlier])
+    await rollUp({ facts, nowMs: Date.now })
+    expect([await installedIn(0), await installedIn(2)]).to.deep.equal([0, 1])
+  })
+
+  it('leave the rows of somebody alone who is being erased, whatever else the machine reports', async () => {
+    const visit = visited(FROM_MS, {})
+    const erased = install('one', { receivedAtMs: FROM_MS + 2 * HOUR_MS, ...of(visit) })
+    await write([visit, erased])
+    const names = [erased.install.eventId, visit.visit.visitId].map((id) =>
+      erasedName({ organization: 'acme', website }, id),
+    )
+    // As `erase` begins: the rows are deleted afterwards.
+    await facts.insert(
+      'erasures',
+      names.map((name) => ({ ...name, erased_at: Date.now(), row_version: 1 })),
+    )
+    await write([install('one', { receivedAtMs: FROM_MS + HOUR_MS })])
+    const rows = await facts.connection.query(
+      `SELECT event_id, toUInt32(max(row_version)) AS version FROM counted_installs WHERE website = '${website}' GROUP BY event_id ORDER BY min(received_at)`,
+      {},
+      { turn: 'report' },
+    )
+    expect((rows as readonly { readonly version: number }[]).map(({ version }) => version)).to.deep.equal([1, 1])
+  })
+
+  it('know nothing of a test on the same machine: what is installed afterwards is the install', async () => {
+    const visit = visited(FROM_MS, { campaign: 'tried' })
+    await write([
+      visit,
+      install('mine', { isTest: true, productVersion: '1.0', ...of(visit) }),
+      install('mine', { receivedAtMs: FROM_MS + HOUR_MS, productVersion: '2.0' }),
+      install('mine', { receivedAtMs: FROM_MS + 2 * HOUR_MS, isTest: true, productVersion: '1.0', ...of(visit) }),
+    ])
+    expect(await total()).to.include({ installs: 1, upgrades: 0, reinstalls: 0, unmatched: 1 })
+    await rollUp({ facts, nowMs: Date.now })
+    expect(await total()).to.include({ installs: 1, upgrades: 0, reinstalls: 0, unmatched: 1 })
   })
 
   it('count by what the machine said, with rows for those that said nothing', async () => {

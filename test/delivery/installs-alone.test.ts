@@ -43,6 +43,7 @@ function countedRow(eventId: string, more: Partial<StoredCountRow> = {}): Stored
     country: '',
     place: '',
     is_left_out: false,
+    is_test: false,
     resolution: 'matched',
     selection_policy: 'latest_visit',
     reason: '',
@@ -189,6 +190,14 @@ describe('a destination that gets installs alone', () => {
     facts.counted.push(countedRow('event-install', none))
     await report(installNamed('event-run', [META], { eventType: 'first_run' }))
     expect(await told(1)).to.deep.equal(['event-run meta pending'])
+  })
+
+  it('gets the install of a machine on which the set-up was tested before', async () => {
+    await start([META])
+    await factsWriter()
+    facts.counted.push(countedRow('event-test', { kind: 'none', is_test: true, is_left_out: true }))
+    await report(installNamed('event-install', [META]))
+    expect(await told(1)).to.deep.equal(['event-install meta pending'])
   })
 
   it('gets all events, without waiting, if repeats are included', async () => {

@@ -3,7 +3,7 @@
  * arrived, and belongs to the visit that led to it.
  */
 
-import { DAY, type Lead, type Machine, type MachineEvent, type Visitor, type World } from './world.ts'
+import { DAY, leadPage, type Lead, type Machine, type MachineEvent, type Visitor, type World } from './world.ts'
 
 const WEEK = 7 * DAY
 const MONTH = 30 * DAY
@@ -184,9 +184,16 @@ const OF_VISITOR: Readonly<Record<string, (visitor: Visitor) => string>> = {
   term: ({ way }) => way.called.term,
   content: ({ way }) => way.called.content,
   referrer: ({ way }) => way.called.referrer,
-  page: ({ page }) => page,
-  landing_page: ({ page }) => page,
+  page: (visitor) => leadPage(visitor).page,
+  landing_page: ({ walk }) => walk[0]?.page ?? '',
   visitor_platform: ({ system }) => system.called,
+}
+
+/** A visit is called by each page that it saw. */
+function namesOfVisit(dimension: string, visitor: Visitor): readonly string[] {
+  if (dimension !== 'page') return [OF_VISITOR[dimension]?.(visitor) ?? '']
+  const seen = visitor.forgets ? visitor.walk.slice(0, 1) : visitor.walk
+  return [...new Set(seen.map(({ page }) => page))]
 }
 
 const OF_MACHINE: Readonly<Record<string, (entry: Entry) => string>> = {
@@ -215,7 +222,7 @@ export function rowsBy(book: Book, dimension: string, period: Period): Rows {
     return entry.visitor === null || ofVisitor === undefined ? 'no_visit ' : named(dimension, ofVisitor(entry.visitor))
   }
   const byEntry = Map.groupBy(entries, entryRow)
-  const byVisitor = ofVisitor === undefined ? null : Map.groupBy(visitors, (each) => named(dimension, ofVisitor(each)))
+  const byVisitor = ofVisitor === undefined ? null : visitorsByName(visitors, dimension)
   const names = new Set([...byEntry.keys(), ...(byVisitor?.keys() ?? [])])
   return new Map(
     [...names].map((name) => [
@@ -226,6 +233,33 @@ export function rowsBy(book: Book, dimension: string, period: Period): Rows {
       },
     ]),
   )
+}
+
+function visitorsByName(visitors: readonly Visitor[], dimension: string): ReadonlyMap<string, readonly Visitor[]> {
+  const found = new Map<string, Visitor[]>()
+  for (const visitor of visitors) {
+    for (const name of namesOfVisit(dimension, visitor)) {
+      const row = named(dimension, name)
+      found.set(row, [...(found.get(row) ?? []), visitor])
+    }
+  }
+  return found
+}
+
+/** The part of a book that is called by all of these words. */
+export function chosen(book: Book, words: Readonly<Record<string, string>>): Book {
+  const isVisitor = (visitor: Visitor): boolean =>
+    Object.entries(words).every(([name, word]) => namesOfVisit(name, visitor).includes(word))
+  const isEntry = (entry: Entry): boolean =>
+    Object.entries(words).every(([name, word]) => {
+      const ofMachine = OF_MACHINE[name]
+      if (ofMachine !== undefined) return ofMachine(entry) === word
+      return entry.visitor !== null && OF_VISITOR[name]?.(entry.visitor) === word
+    })
+  return {
+    visitors: book.visitors.filter(isVisitor),
+    entries: book.entries.filter(isEntry),
+  }
 }
 
 export function totalOf(book: Book, period: Period): { readonly installs: Counts; readonly visits: Counts } {

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Machine, MachineEvent, Visitor, World } from './world.ts'
+import { leadPage, type Machine, type MachineEvent, type PageLook, type Visitor, type World } from './world.ts'
 
 const WEBSITE = 'acme-dev'
 /** What each kind of looker says of itself. */
@@ -36,7 +36,9 @@ interface Held {
 export async function letHappen(world: World, doors: Doors): Promise<void> {
   const held: Held = { receipts: new Map(), tokens: new Map() }
   const moments: Moment[] = [
-    ...world.visitors.map((visitor) => ({ at: visitor.at, happen: () => visit(visitor, doors, held) })),
+    ...world.visitors.flatMap((visitor) =>
+      visitor.walk.map((look) => ({ at: look.at, happen: () => lookAt(visitor, look, { doors, held }) })),
+    ),
     ...world.visitors.flatMap((visitor) =>
       visitor.copiedAt === null ? [] : [{ at: visitor.copiedAt, happen: () => copy(visitor, doors, held) }],
     ),
@@ -50,27 +52,39 @@ export async function letHappen(world: World, doors: Doors): Promise<void> {
   }
 }
 
-async function visit(visitor: Visitor, doors: Doors, { receipts }: Held): Promise<void> {
-  const { way, page, system, at, looker } = visitor
-  const source = { referrer: way.from, utm: way.tags, landed_at: at, page, ref: way.ref, click: way.click }
+interface Outside {
+  readonly doors: Doors
+  readonly held: Held
+}
+
+/** As a browser tells of a page: what comes later belongs to the sitting, and has the landing of its first page. */
+async function lookAt(visitor: Visitor, look: PageLook, { doors, held: { receipts } }: Outside): Promise<void> {
+  const { way, walk, system, at, looker, forgets } = visitor
+  const isFirst = look === walk[0]
+  const landing = { landed_at: at, page: walk[0]?.page, utm: way.tags, ref: way.ref, click: way.click }
+  const { page } = look
   const body = {
     project: WEBSITE,
     url_id: `url_${createHash('sha256').update(page).digest('hex').slice(0, 16)}`,
     page_url: page,
-    referrer: way.from,
-    source,
+    referrer: isFirst ? way.from : walk[0]?.page,
+    source: { referrer: way.from, ...landing, carried: isFirst ? undefined : true },
+    sitting: forgets ? undefined : `sitting-${String(visitor.id).padStart(14, '0')}`,
+    // A browser that keeps nothing knows a later page by the one before it.
+    entry: isFirst ? (forgets ? undefined : true) : false,
     gpc: visitor.isPrivate,
     client: { platform: system.says, automation: looker === 'script' ? true : undefined },
     test: visitor.isTest ? await doors.testMark() : undefined,
   }
-  const { marker } = await post(doors, '/v1/visits', body, browserOf(visitor))
+  const caller = { origin: new URL(page).origin, userAgent: LOOKS[looker] }
+  const { marker } = await post(doors, '/v1/visits', body, caller)
   const receipt = textIn(marker, 'receipt')
-  receipts.set(visitor.id, receipt)
-  if (visitor.keepsMarker) await post(doors, '/v1/visits/activate', { project: WEBSITE, receipt }, browserOf(visitor))
+  if (look === leadPage(visitor)) receipts.set(visitor.id, receipt)
+  if (visitor.keepsMarker) await post(doors, '/v1/visits/activate', { project: WEBSITE, receipt }, caller)
 }
 
-function browserOf({ page, looker }: Visitor): Caller {
-  return { origin: new URL(page).origin, userAgent: LOOKS[looker] }
+function browserOf(visitor: Visitor): Caller {
+  return { origin: new URL(leadPage(visitor).page).origin, userAgent: LOOKS[visitor.looker] }
 }
 
 async function copy(visitor: Visitor, doors: Doors, { receipts, tokens }: Held): Promise<void> {

@@ -11,18 +11,31 @@ import { expect } from 'chai'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { startTestService, type TestService } from '../../fixtures/service/service.ts'
 import { whencectl } from '../bin/support/run-whencectl.ts'
-import { DIMENSIONS, keepBook, rowsBy, totalOf, type Book, type Period } from './book.ts'
+import {
+  chosen,
+  countVisits,
+  DIMENSIONS,
+  keepBook,
+  rowsBy,
+  totalOf,
+  type Book,
+  type Counts,
+  type Period,
+} from './book.ts'
 import { letHappen } from './doors.ts'
-import { answeredByApi, periodWords, reported, rowsOfCsv, rowsOfReport, type Answered } from './surfaces.ts'
+import { answeredByApi, periodWords, reported, rowsOfCsv, rowsOfReport, VISITS, type Answered } from './surfaces.ts'
 import { DAY, HOUR, liveThrough } from './world.ts'
 
 const OWNER = 'owner@acme.dev'
+/** Its days and hours begin at half past, in UTC, all year. */
+const ZONE = 'Asia/Kolkata'
+const AHEAD_MS = 5.5 * HOUR
 const MANIFESTS = {
   'acme.yaml': `
 apiVersion: whence.dev/v1alpha1
 kind: Organization
 metadata: { name: acme }
-spec: { displayName: Acme, plan: Enterprise }
+spec: { displayName: Acme, plan: Enterprise, timeZone: ${ZONE} }
 ---
 apiVersion: whence.dev/v1alpha1
 kind: Member
@@ -55,15 +68,26 @@ spec:
 }
 
 const DAYS = 8
-const VISITORS = 240
+const VISITORS = 180
 const SEED = Number(process.env['WHENCE_LEDGER_SEED'] ?? 1)
 /** Midnight: rows of days are whole. */
-const START_MS = Math.floor(Date.now() / DAY) * DAY - DAYS * DAY
+const START_MS = Math.floor((Date.now() + AHEAD_MS) / DAY) * DAY - AHEAD_MS - DAYS * DAY
 const PERIODS: Readonly<Record<string, Period>> = {
   'the whole time': { since: START_MS, until: START_MS + DAYS * DAY },
   'its second half': { since: START_MS + 4 * DAY, until: START_MS + DAYS * DAY },
   'some hours': { since: START_MS + 2 * DAY + 5 * HOUR, until: START_MS + 2 * DAY + 16 * HOUR },
 }
+
+const wordsOf = ({ since, until }: Period) => ({ since: String(since), until: String(until) })
+const isSome = (counts: Counts): boolean => Object.values(counts).some((count) => count > 0)
+
+/** Two filters at once. */
+const PAIRS: readonly Readonly<Record<string, string>>[] = [
+  { source: 'newsletter', page: 'https://acme.dev/install' },
+  { channel: 'Referral', visitor_platform: 'linux' },
+  { campaign: 'show-hn', landing_page: 'https://docs.acme.dev/cli' },
+  { country: 'DE', path: 'brew' },
+]
 
 describe('the ledger', function () {
   this.timeout(300_000)
@@ -116,18 +140,38 @@ describe('the ledger', function () {
     return mark
   }
 
-  async function asked(by: string, { since, until }: Period): Promise<Answered> {
-    const query = new URLSearchParams({ by, since: String(since), until: String(until), website: 'acme-dev' })
-    const response = await fetch(`${service.url}/api/organizations/acme/sources?${query.toString()}`, {
+  async function read(page: string, words: Readonly<Record<string, string>>): Promise<unknown> {
+    const query = new URLSearchParams({ website: 'acme-dev', ...words })
+    const response = await fetch(`${service.url}/api/organizations/acme/${page}?${query.toString()}`, {
       headers: { Cookie: cookie, Origin: service.url },
     })
-    const body = await response.json()
+    const body: unknown = await response.json()
     expect(response.status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+
+  async function asked(by: string, period: Period, words: Readonly<Record<string, string>> = {}): Promise<Answered> {
+    const body = await read('sources', { by, ...wordsOf(period), ...words })
     return answeredByApi(body as Parameters<typeof answeredByApi>[0])
   }
 
+  /** Visits by several dimensions at once, which are counted piece by piece. */
+  async function counted(words: Readonly<Record<string, string>>, period: Period): Promise<Counts> {
+    const sums: Record<string, number> = {}
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const more: Readonly<Record<string, string>> = cursor === '' ? {} : { cursor }
+      const body = (await read('visits/counts', { ...wordsOf(period), ...words, ...more })) as {
+        readonly counts: Counts
+        readonly next: string | null
+      }
+      for (const name of VISITS) sums[name] = (sums[name] ?? 0) + (body.counts[name] ?? 0)
+      cursor = body.next
+    }
+    return sums
+  }
+
   const report = (period: Period, ...words: readonly string[]) =>
-    whencectl(['report', '--data', join(service.folder, 'data'), ...periodWords(period), ...words])
+    whencectl(['report', '--data', join(service.folder, 'data'), '--time-zone', ZONE, ...periodWords(period), ...words])
 
   it('shares nothing with the product', async () => {
     for (const name of ['world.ts', 'book.ts', 'doors.ts']) {
@@ -164,6 +208,30 @@ describe('the ledger', function () {
     })
   }
 
+  for (const words of PAIRS) {
+    const [first, second] = Object.entries(words).map(([name, word]) => `${name} "${word}"`)
+    it(`has the visits and installs of ${first} and ${second} together`, async () => {
+      for (const [name, period] of Object.entries(PERIODS)) {
+        const kept = chosen(book, words)
+        if (!('country' in words)) {
+          expect(await counted(words, period), name).to.deep.equal(
+            countVisits(
+              book,
+              kept.visitors.filter(({ at }) => at >= period.since && at < period.until),
+            ),
+          )
+        }
+        const { rows, total } = await asked('medium', period, words)
+        expect(total.installs, name).to.deep.equal(totalOf(kept, period).installs)
+        const installs = [...rowsBy(kept, 'medium', period)].map(([row, each]) => [row, each.installs])
+        const shown = [...rows].map(([row, each]) => [row, each.installs])
+        expect(Object.fromEntries(shown), name).to.deep.equal(
+          Object.fromEntries(installs.filter(([, counts]) => isSome(counts as Counts))),
+        )
+      }
+    })
+  }
+
   it('has what the command line reports, as JSON and as CSV', async () => {
     const period = { since: START_MS, until: START_MS + DAYS * DAY }
     for (const dimension of DIMENSIONS) {
@@ -187,7 +255,7 @@ describe('the ledger', function () {
       const since = START_MS + day * DAY
       const { is, mustBe } = reported(
         totalOf(book, { since, until: since + DAY }),
-        days.get(`value ${new Date(since).toISOString().slice(0, 10)}`),
+        days.get(`value ${new Date(since + AHEAD_MS).toISOString().slice(0, 10)}`),
       )
       expect(is, `day ${day}`).to.deep.equal(mustBe)
     }

@@ -23,7 +23,7 @@ const INSTALLS = [
   'upgrades',
   'reinstalls',
 ]
-const VISITS = ['visits', 'activated', 'copied', 'installed', 'converted']
+export const VISITS = ['visits', 'activated', 'copied', 'installed', 'converted']
 
 /** Of the page Sources. */
 export function answeredByApi(body: { readonly total: Row; readonly rows: readonly Row[] }): Answered {

@@ -3,7 +3,8 @@
  * installed. Nothing here is code of the product, so that an error of the product cannot be in both.
  */
 
-export const HOUR = 3_600_000
+const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /** A way on which somebody reaches the website, and what a marketer would call it. */
@@ -101,11 +102,20 @@ const ZONES = [
   { says: 'UTC', called: '' },
 ] as const
 
+/** A page, and when it was looked at. */
+export interface PageLook {
+  readonly at: number
+  readonly page: string
+}
+
 export interface Visitor {
   readonly id: number
   readonly at: number
   readonly way: Way
-  readonly page: string
+  /** The pages that were looked at, the first of them at `at`. */
+  readonly walk: readonly PageLook[]
+  /** The browser keeps nothing between pages. */
+  readonly forgets: boolean
   readonly system: (typeof SYSTEMS)[number]
   readonly looker: (typeof LOOKERS)[number]
   /** The browser asks not to be shared with others, which changes no figure. */
@@ -166,7 +176,7 @@ export function liveThrough(seed: number, { startAt, days, visitors }: WorldSize
     const runs = dice.pick([0, 1, 1, 1, 3])
     for (let run = 0; run < runs; run += 1) add({ by: 'token', visitor }, after(visitor.copiedAt, dice))
   }
-  for (const visitor of marked) if (dice.oneIn(4)) add({ by: 'marker', visitor }, after(visitor.at, dice))
+  for (const visitor of marked) if (dice.oneIn(4)) add({ by: 'marker', visitor }, after(leadPage(visitor).at, dice))
   const strangers = Math.floor(visitors / 6)
   for (let each = 0; each < strangers; each += 1) add(null, startAt + dice.below(days * DAY))
   const endAt = startAt + days * DAY
@@ -191,20 +201,39 @@ function visitorOf(
   dice: Dice,
   { id, startAt, days }: { readonly id: number; readonly startAt: number; readonly days: number },
 ): Visitor {
-  const at = startAt + dice.below(days * DAY - 2 * HOUR)
+  const at = startAt + dice.below(days * DAY - 6 * HOUR)
   const looker = dice.oneIn(6) ? dice.pick(LOOKERS) : 'person'
+  const forgets = dice.oneIn(8)
+  const walk = walkFrom(at, looker === 'person' ? dice.pick([1, 1, 2, 3, 7]) : 1, dice)
+  const leadAt = (forgets ? walk[0] : walk.at(-1))?.at ?? at
   return {
     id,
     at,
     way: dice.pick(WAYS),
-    page: dice.pick(PAGES),
+    walk,
+    forgets,
     system: dice.pick(SYSTEMS),
     looker,
     isPrivate: dice.oneIn(6),
     isTest: looker === 'person' && dice.oneIn(20),
     keepsMarker: looker !== 'crawler' && !dice.oneIn(4),
-    copiedAt: looker !== 'crawler' && dice.oneIn(3) ? at + 1_000 + dice.below(HOUR) : null,
+    copiedAt: looker !== 'crawler' && dice.oneIn(3) ? leadAt + 1_000 + dice.below(HOUR) : null,
   }
+}
+
+/** Nobody waits for half an hour between two pages of one visit. */
+function walkFrom(at: number, pages: number, dice: Dice): readonly PageLook[] {
+  const walk: PageLook[] = []
+  for (let next = at; walk.length < pages; next += 1_000 + dice.below(29 * MINUTE))
+    walk.push({ at: next, page: dice.pick(PAGES) })
+  return walk
+}
+
+/** The page whose receipt leads an install back to the visitor: the last that belongs to the visit. */
+export function leadPage({ walk, forgets }: Visitor): PageLook {
+  const look = forgets ? walk[0] : walk.at(-1)
+  if (look === undefined) throw new Error('a visitor looked at no page')
+  return look
 }
 
 function machineOf(dice: Dice, number: number, { lead, at }: { readonly lead: Lead; readonly at: number }): Machine {

@@ -78,7 +78,9 @@ describe('the pages that answer why', function () {
     const visits = counted(7, ({ kind }) => kind === 'visit')
     const copied = counted(7, ({ kind }) => kind === 'handoff')
     await look('/app/acme/funnel', 'Funnel', [NARROW_DARK], async (page) => {
-      await page.getByRole('link', { name: `Visited A page with the script was opened ${visits}` }).waitFor()
+      await page
+        .getByRole('link', { name: `Visited Pages were viewed, without a break of half an hour ${visits}` })
+        .waitFor()
       await page.getByRole('link', { name: new RegExp(`^Copied .* ${copied} `) }).waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)

@@ -107,7 +107,7 @@ function compareVisits(compare: Compare, by: string, page: Row, counted: Counted
     compareCounts(compare, `${by} ${row} ${value}`, VISIT_STEPS, visits, values.get(value) ?? nothing)
   }
   const sum = (page['rows'] as Row[]).reduce((all, { visits }) => all + visits.visits, 0)
-  compare(`visits by ${by}`, sum, counted.get('visits')?.get('')?.[0] ?? 0)
+  compare(`visits by ${by}`, sum, counted.get(by === 'page' ? 'pages_seen' : 'visits')?.get('')?.[0] ?? 0)
 }
 
 /** Rows of a value, and of visits without one. */

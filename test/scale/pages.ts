@@ -11,11 +11,13 @@ import {
   sinceOf,
   type ScaleShape,
 } from '../../fixtures/scale/shape.ts'
+import type { LogRecord } from '../../domain/records.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts, FactsReader } from '../../ports/facts/facts.ts'
 import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
 import { activityRecord, store } from '../contract/fact-samples.ts'
+import { spendRecords, type SampleSpend } from '../contract/spend-samples.ts'
 import { organizationOf, startStage, websiteOf, type Stage, type Told } from '../dashboard/support/stage.ts'
 
 const MAIN = SCALE_WEBSITES[0]
@@ -102,12 +104,13 @@ function figurePaths(nowMs: number): readonly string[] {
   const by = ['source', 'medium', 'campaign', 'referrer', 'page'].flatMap((each) =>
     [since(7), since(90)].map((period) => `sources?by=${each}&${period}`),
   )
+  const spend = periods.flatMap((period) => [`spend?${period}`, `spend?by=source&${period}`])
   const pages = ['funnel', 'sources', 'match'].flatMap((page) => periods.map((period) => `${page}?${period}`))
   const ofOne = ['funnel', 'sources', 'match', 'overview', 'checklist', 'shared-commands'].map(
     (page) => `${page}?website=${MAIN}`,
   )
-  const whole = ['overview', 'checklist', 'usage', 'shared-commands', `shared-commands?${since(30)}`]
-  return [...pages, ...by, ...ofOne, ...whole]
+  const whole = ['overview', 'checklist', 'usage', 'spend/imports', 'shared-commands', `shared-commands?${since(30)}`]
+  return [...pages, ...by, ...spend, ...ofOne, ...whole]
 }
 
 function installPaths(nowMs: number): readonly string[] {
@@ -244,12 +247,23 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
   const nothing: ReplayResult = { ...counts, sources: [], changes: [] }
   const done = { ...failed, id: DONE_REPLAY, state: 'done', result: JSON.stringify(nothing) }
   await facts.insert('decision_replay_results', [failed, done])
+  await store(facts, spendOf(untilMs))
 }
 
-/** What no page asks: a command shows what is stored about a person, and a tail of Logs counts, after a while, what became visible too late. */
+/** A year of ten campaigns. */
+function spendOf(untilMs: number): readonly LogRecord[] {
+  const days = Array.from({ length: 365 }, (_, ago) => new Date(untilMs - ago * DAY_MS).toISOString().slice(0, 10))
+  const rows = days.flatMap((day) =>
+    Array.from({ length: 10 }, (_, place): SampleSpend => [day, `source-${place}`, `campaign-${place}`, 100]),
+  )
+  return spendRecords({ website: MAIN, organization: SCALE_ORGANIZATION, atMs: untilMs - 1, rows })
+}
+
+/** What no page asks: a command shows what is stored about a person, an import is looked for before it is removed, and a tail of Logs counts, after a while, what became visible too late. */
 export async function askBesidePages(facts: FactsReader, shape: ScaleShape): Promise<void> {
   const person = { subject: '0'.repeat(32), type: 'support_requested', since_ms: sinceOf(shape) }
   await facts.run('activityAbout', person)
+  await facts.run('spendImportById', { organization: SCALE_ORGANIZATION, websites: SCALE_WEBSITES, id: 'i' })
   const minute = { since_ms: shape.untilMs - MINUTE_MS, until_ms: shape.untilMs }
   await facts.run('lineSeconds', { organization: SCALE_ORGANIZATION, websites: SCALE_WEBSITES, ...minute })
 }

@@ -16,9 +16,11 @@ export interface Span {
   readonly untilMs: number
 }
 
-interface RawVisit {
+interface RawView {
   readonly website: string
   readonly id: string
+  readonly at: number
+  readonly sitting: string
   readonly source: string
   readonly medium: string
   readonly campaign: string
@@ -156,33 +158,54 @@ async function funnelOfHour(connection: FactsConnection, span: Span, steps: Read
   const ids = async (table: string, more = ''): Promise<ReadonlySet<string>> => {
     const rows = await rawRows<{ key: string }>(
       connection,
-      `SELECT concat(website, ' ', visit_id) AS key FROM ${table} WHERE ${within('issued_at', span)} ${more}`,
+      `SELECT concat(website, ' ', visit_id) AS key FROM ${table} WHERE ${within('issued_at', { ...span, untilMs: span.untilMs + SITTING_MS })} ${more}`,
     )
     return new Set(rows.map(({ key }) => key))
   }
   const activated = await ids('activations', "AND effect = 'activated'")
   const copied = await ids('handoffs')
-  const visits = await rawRows<RawVisit>(
-    connection,
-    `SELECT website, visit_id AS id, source, medium, campaign, domain(source_referrer) AS referrer, origin, page_url
-    FROM visits WHERE ${within('issued_at', span)} AND visitor_kind = ''`,
-  )
   const hours = new Map<string, Counted>()
-  const seen = new Set<string>()
-  for (const visit of visits) {
-    const key = `${visit.website} ${visit.id}`
-    if (seen.has(key)) continue
-    seen.add(key)
-    const counts: Counts = [1, Number(activated.has(key)), Number(copied.has(key)), 0, 0, 0, 0]
-    for (const step of steps.get(key) ?? []) counts[step] = 1
-    const hour = hours.get(visit.website) ?? new Map()
-    hours.set(visit.website, hour)
-    for (const [name, value] of valuesOf(visit)) count(hour, name, value, counts)
+  for (const views of await visitsBegunIn(connection, span)) {
+    const [first] = views
+    if (first === undefined) continue
+    const counts: Counts = [1, 0, 0, 0, 0, 0, 0]
+    for (const view of views) {
+      const key = `${view.website} ${view.id}`
+      if (activated.has(key)) counts[1] = 1
+      if (copied.has(key)) counts[2] = 1
+      for (const step of steps.get(key) ?? []) counts[step] = 1
+    }
+    const hour = hours.get(first.website) ?? new Map()
+    hours.set(first.website, hour)
+    for (const [name, value] of valuesOf(first)) count(hour, name, value, counts)
+    for (const page of new Set(views.map(pageOf))) {
+      count(hour, 'page', page, counts)
+      count(hour, 'pages_seen', '', counts)
+    }
   }
   return hours
 }
 
-function valuesOf(visit: RawVisit): readonly (readonly [string, string])[] {
+/** How long before a span its sittings may have begun, and how long after it they may go on: none of these facts lasts longer. */
+const SITTING_MS = HOUR_MS
+
+/** The page views of each visit that began in the span, in order. */
+async function visitsBegunIn(connection: FactsConnection, span: Span): Promise<readonly (readonly RawView[])[]> {
+  const around = { sinceMs: span.sinceMs - SITTING_MS, untilMs: span.untilMs + SITTING_MS }
+  const rows = await rawRows<RawView>(
+    connection,
+    `SELECT website, visit_id AS id, toUnixTimestamp64Milli(issued_at) AS at, sitting, source, medium, campaign,
+      domain(source_referrer) AS referrer, origin, page_url FROM visits WHERE ${within('issued_at', around)} AND visitor_kind = ''`,
+  )
+  const views = new Map(rows.map((row) => [`${row.website} ${row.id}`, row]))
+  const sittings = Map.groupBy([...views.values()], ({ website, sitting }) => `${website} ${sitting}`)
+  const inOrder = [...sittings.values()].map((own) => own.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)))
+  return inOrder.filter(([first]) => first !== undefined && first.at >= span.sinceMs && first.at < span.untilMs)
+}
+
+const pageOf = ({ origin, page_url: url }: RawView): string => origin + new URL(url).pathname
+
+function valuesOf(visit: RawView): readonly (readonly [string, string])[] {
   return [
     ['visits', ''],
     ['source', visit.source],
@@ -190,7 +213,6 @@ function valuesOf(visit: RawVisit): readonly (readonly [string, string])[] {
     ['source_medium', `${visit.source}\t${visit.medium}`],
     ['campaign', visit.campaign],
     ['referrer', visit.referrer],
-    ['page', visit.origin + new URL(visit.page_url).pathname],
   ]
 }
 

@@ -11,6 +11,7 @@ import {
   webhookAttemptRecord,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { spendRecords } from '../contract/spend-samples.ts'
 import { installOf, NOON_MS, recordOf, visitOf, WEBSITE } from '../../fixtures/delivery/builders.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
@@ -50,6 +51,7 @@ export function sampleEntries(): readonly SampleEntry[] {
     ['install_decisions', decisionRecord(installNamed('event-fresh'), { visitId: VISIT.visitId })],
     ['replays', replayOrder()],
     ['webhook_attempts', webhookAttemptRecord({ website: WEBSITE })],
+    ['spend', spendImport()],
     ['mail', mailNamed('sample-mail')],
     ['mail.5s', mailNamed('sample-mail-again')],
     ['webhooks', webhookJob('sample-told')],
@@ -72,6 +74,16 @@ function replayOrder(): ReplayRecord {
     session: 'of-a-person',
     policy: { policy: 'latest_visit', windowMs: 1, isTokensOnly: false },
   }
+}
+
+function spendImport(): object {
+  const [, whole] = spendRecords({
+    organization: 'acme',
+    website: WEBSITE,
+    atMs: NOON_MS,
+    rows: [['2026-11-01', 'google', 'launch', 1]],
+  })
+  return whole ?? {}
 }
 
 function mailNamed(mailId: string): MailJob {

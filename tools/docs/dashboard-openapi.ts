@@ -37,16 +37,13 @@ export function dashboardOpenApi(): Json {
 }
 
 function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Json {
-  const { needs, rate, summary, body } = row
+  const { needs, rate, summary } = row
   const headers = [
     ...(isOwnOriginOnly(row) && !isRead(row) ? [ORIGIN] : []),
     ...(row.versions?.includes('seen') === true ? [IF_MATCH] : []),
   ]
   const parameters = [...pathParameters(row), ...queryParameters(row), ...headers]
-  const requestBody = {
-    required: true,
-    content: { 'application/json': { schema: closed(body ?? { type: 'object' }) } },
-  }
+  const content = sentContent(row)
   return {
     operationId: name,
     summary,
@@ -54,9 +51,14 @@ function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Jso
     'x-rate': rate,
     security: needs === null ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody }),
+    ...(content === null ? {} : { requestBody: { required: true, content } }),
     responses: { ...successes(row, named), ...refusals(row) },
   }
+}
+
+function sentContent({ body, upload }: RouteRow): Json | null {
+  if (upload !== undefined) return { [upload.type]: { schema: { type: 'string' } } }
+  return body === undefined ? null : { 'application/json': { schema: closed(body) } }
 }
 
 const ORIGIN = {

@@ -12,6 +12,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: 'Tasks',
     pages: [
       'tasks/campaigns.md',
+      'tasks/spend.md',
       'tasks/unmatched.md',
       'tasks/ga4.md',
       'tasks/commands.md',

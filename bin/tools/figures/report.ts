@@ -116,7 +116,10 @@ function namesShown(websites: readonly string[]): string {
 }
 
 /** Those that the flags name. */
-export function ownedBy(known: readonly OwnedWebsite[], { flags }: CommandArguments): readonly OwnedWebsite[] {
+export function ownedBy<Owned extends OwnedWebsite>(
+  known: readonly Owned[],
+  { flags }: CommandArguments,
+): readonly Owned[] {
   const website = flags.get('--website')
   const organization = flags.get('--organization')
   return known.filter(

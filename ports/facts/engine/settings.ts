@@ -57,6 +57,7 @@ const QUORUM_TABLES: readonly string[] = [
   'installs',
   'install_decisions',
   'counted_installs',
+  'visit_hours',
 ]
 
 /** Further settings of an insert into this table, on replicas: a majority holds it before it is acknowledged. */

@@ -98,7 +98,7 @@ export async function eraseFigures(
   for (let from = 0; from < hours.length; from += HOURS_AT_ONCE) {
     const some = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
     const isOne = `toUnixTimestamp64Milli(hour) IN (${some.join(', ')})`
-    await deleteRows(connection, ['website_hours'], () => `${rowsOfWebsite(owner)} AND ${isOne}`)
+    await deleteRows(connection, ['website_hours', 'visit_hours'], () => `${rowsOfWebsite(owner)} AND ${isOne}`)
   }
 }
 

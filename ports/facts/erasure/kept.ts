@@ -23,7 +23,10 @@ const KEPT_BY_WEBSITE = {
   install_decisions: 'received_at',
   deliveries: 'install_received_at',
   website_hours: 'hour',
+  visit_hours: 'began',
   counted_installs: 'received_at',
+  spend_rows: 'day',
+  spend_imports: 'last_day',
 } as const satisfies { readonly [T in FactTable]?: string }
 type KeptTable = keyof typeof KEPT_BY_WEBSITE
 export const KEPT_TABLES = keysOf(KEPT_BY_WEBSITE)

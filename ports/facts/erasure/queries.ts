@@ -73,6 +73,14 @@ export const ERASURE_QUERIES = {
       AND (visit_id IN {visit_ids:Array(String)} OR previous_visit_id IN {visit_ids:Array(String)})
     ORDER BY visit_id LIMIT ${MAX_ROWS}`),
 
+  /** First hours of the visits that these page views belong to, if they were in later hours. */
+  hoursOfVisits: report<
+    OwnedWebsite & { readonly visit_ids: readonly string[] },
+    { readonly began_ms: number }
+  >(`SELECT DISTINCT ${ms('began')} FROM ${once('visit_hours')} WHERE ${OF_WEBSITE} AND (sitting, hour) IN (
+      SELECT sitting, toStartOfHour(issued_at) FROM visits WHERE ${OF_WEBSITE} AND visit_id IN {visit_ids:Array(String)})
+    ORDER BY began_ms LIMIT ${MAX_ROWS}`),
+
   /** The longest retention that visits and installs of each website were stored with. */
   longestRetentions: report<Record<never, never>, OwnedWebsite & { readonly days: number }>(`
     SELECT organization, website, max(longest) AS days FROM (

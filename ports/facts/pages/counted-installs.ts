@@ -78,7 +78,7 @@ const COUNTS = `[${INSTALL_COUNTS.map((count) => `countIf(${COUNT_SQL[count]})`)
 const SUMS = `[${INSTALL_COUNTS.map((_, place) => `sum(counts[${place + 1}])`).join(', ')}]`
 
 /** Events of figures, each once. The filters stand in `WHERE`: before that, two versions of a row may be read. */
-function eventsSql(period: InstallPeriod, columns: readonly string[], scope = 'NOT is_left_out'): string {
+export function eventsSql(period: InstallPeriod, columns: readonly string[], scope = 'NOT is_left_out'): string {
   const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
   const wanted = filters.map((column) => {
     const condition = `${COLUMN_OF[column]} = {${column}:String}`

@@ -1,9 +1,8 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
-import { once, pageOf, report, sequential } from '../query-parts.ts'
-import { IS_VISIT } from '../visits.ts'
+import { pageOf, report, sequential } from '../query-parts.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import { websitesAsked, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
+import type { RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
   FORMER_USAGE,
@@ -28,8 +27,9 @@ import {
   type StepRow,
   type RolledPeriod,
 } from './rolled-figures.ts'
+import { begunVisitsSql, changedVisitHours, type VisitHourRow } from './sittings.ts'
 
-interface VisitHourRow {
+interface HourOfVisitsRow {
   readonly hour_ms: number
   readonly visits: number
 }
@@ -39,15 +39,15 @@ interface HourFactsRow extends OwnedWebsite {
   readonly facts: number
   readonly days: number
   readonly key_ids: readonly number[]
+  readonly sittings: number
 }
 
 export const FIGURE_QUERIES = {
   /** Visits of each hour of a period. */
-  visitsByHour: pageOf<RawPeriod, VisitHourRow>(
+  visitsByHour: pageOf<RawPeriod, HourOfVisitsRow>(
     (period) => `
-    SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits FROM ${once('visits')}
-    PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED} WHERE ${IS_VISIT}
-    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
+    SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits
+    FROM (${begunVisitsSql(period)}) GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
   ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
@@ -74,6 +74,8 @@ export const ROLLUP_QUERIES = {
       UNION ALL SELECT organization, website FROM hour_marks) ORDER BY organization, website LIMIT 200000`,
   ),
   hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
+  /** Of one hour, what visits that began earlier did in it, as far as it is not stored yet. */
+  changedVisitHours: sequential<RawPeriod, VisitHourRow>(changedVisitHours),
   hourFunnel: sequential<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
   hourTracked: report<RawPeriod, WebsiteCellRow>((period) => trackedCells(period, 'website')),
   hourDeliveries: report<RawPeriod, WebsiteCellRow>((period) => deliveryCells(period, 'website')),

@@ -10,6 +10,7 @@ import { FIGURE_QUERIES } from './figures.ts'
 import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
+import { SPEND_QUERIES } from './spend.ts'
 import { STREAM_PAGE_QUERIES } from './streams.ts'
 import { VISIT_QUERIES } from './visits.ts'
 import { WEBHOOK_QUERIES } from './webhooks.ts'
@@ -22,6 +23,7 @@ export const PAGE_QUERIES = {
   ...INSTALL_QUERIES,
   ...DELIVERY_QUERIES,
   ...REPLAY_PAGE_QUERIES,
+  ...SPEND_QUERIES,
   ...STREAM_PAGE_QUERIES,
   ...VISIT_QUERIES,
   ...WEBHOOK_QUERIES,

@@ -27,9 +27,9 @@ export function websitesAsked(period: AskedWebsites): string {
   return 'organizations' in period ? WEBSITES_ASKED : OF_ORGANIZATION
 }
 
-/** The columns that tell the websites of the period apart; fewer are compared faster. */
-export function websiteColumns(period: AskedWebsites): string {
-  return 'organizations' in period ? 'organization, website' : 'website'
+/** The columns that tell the websites of the period apart, of a table of a join; fewer are compared faster. */
+export function websiteColumns(period: AskedWebsites, table = ''): string {
+  return ('organizations' in period ? ['organization', 'website'] : ['website']).map((name) => table + name).join(', ')
 }
 
 /**

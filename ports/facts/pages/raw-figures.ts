@@ -4,17 +4,10 @@ import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { once, withinPeriod } from '../query-parts.ts'
-import { COUNTED_BY, IS_VISIT } from '../visits.ts'
+import { COUNTED_BY, SOURCE_CAMPAIGN } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import {
-  websitesAsked,
-  issuedBetween,
-  issuedOfMerged,
-  issuedWithin,
-  VISIT_ISSUED,
-  websiteColumns,
-  type RawPeriod,
-} from './ranges.ts'
+import { websitesAsked, issuedOfMerged, VISIT_ISSUED, websiteColumns, type RawPeriod } from './ranges.ts'
+import { visitsSql } from './sittings.ts'
 
 /** One value of one dimension. The counts are those of `domain/figures/cells.ts`. */
 export interface CellRow {
@@ -22,9 +15,6 @@ export interface CellRow {
   readonly value: string
   readonly counts: readonly number[]
 }
-
-/** Whoever installs later was led to it by something else. */
-const CONVERSION_DAYS = 7
 
 /** Most websites, and most rows of one answer about them, when the role `rollup` counts an hour. */
 const HOUR_WEBSITES_MAX = 1_000
@@ -55,74 +45,43 @@ const BY = {
   website: { column: 'organization, website, ', key: 'organization, website, ', maxRows: HOUR_ROWS_MAX },
 } as const
 
-const issued = (period: RawPeriod): string => `${websitesAsked(period)} AND ${issuedBetween(period)}`
 const received = (period: RawPeriod): string => `${websitesAsked(period)} AND ${withinPeriod('received_at')}`
 
 /** Rows of these events. The engine compares an event's ID in a third of the time of a pair of website and ID. */
 const ofEvents = (period: RawPeriod, eventIds: string): string =>
   `${websitesAsked(period)} AND event_id IN (${eventIds})`
 
-/** What visits of the period led to: first the keys of the events that count for one, by the projection by visit, then their rows. */
-const reachedVisitsSql = (
-  period: RawPeriod,
-): string => `SELECT organization, website, visit_id, max(event_type = 'install_started') AS started,
-    max(kind = 'install') AS installed, max(event_type = 'first_run') AS first_run,
-    max(kind = 'install' AND received_at <= addDays(assumeNotNull(visit_issued_at), ${CONVERSION_DAYS})) AS converted,
-    groupUniqArrayIf(agent, agent != '') AS agents
-  FROM ${once('counted_installs')}
-  PREWHERE ${websitesAsked(period)} AND (received_at, event_id) IN (SELECT received_at, event_id FROM counted_installs WHERE ${issued(period)})
-  WHERE kind != 'superseded' AND resolution = 'matched' AND NOT is_left_out AND ${issuedWithin(period)} GROUP BY organization, website, visit_id`
-
-const among = (table: 'activations' | 'handoffs', period: RawPeriod, more = ''): string =>
-  `(${websiteColumns(period)}, visit_id) IN (SELECT ${websiteColumns(period)}, visit_id FROM ${table} PREWHERE ${issued(period)} ${more})`
-
 /** The end of a statement that counts cells: of each dimension those of visits that led to an install, and those with the greatest counts. */
 const topCells = (by: By): string =>
   `GROUP BY ${BY[by].key}dimension, value ORDER BY ${BY[by].key}dimension, counts[5] > 0 DESC, counts[1] DESC, value
     LIMIT ${MAX_CELLS} BY ${BY[by].key}dimension LIMIT ${BY[by].maxRows}`
 
-/**
- * Columns of each visit for the steps that it reached, and the join that gives them. Each table costs the engine some 3 ms to plan,
- * and each range of IDs one more.
- */
-export const reachedSteps = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
-  columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period, 'AND is_copied')} AS is_copied,
-      install.started AS started, install.installed AS installed, install.first_run AS first_run, install.converted AS converted`,
-  join: `LEFT ANY JOIN (${reachedVisitsSql(period)}) AS install
-      ON visit.organization = install.organization AND visit.website = install.website AND visit.visit_id = install.visit_id`,
-})
 const STEP_COUNTS =
   '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
 const MAX_HOURS = 1_000
 
-/** The funnel: distinct visits of each quarter of an hour, and how many of them reached each step. */
-export function visitSteps(period: RawPeriod): string {
-  const { columns, join } = reachedSteps(period)
-  return `
+/** The funnel: visits that began in each quarter of an hour, and how many of them reached each step. */
+export const visitSteps = (period: RawPeriod): string => `
   SELECT toUnixTimestamp(toStartOfFifteenMinutes(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
-  FROM (
-    SELECT visit.issued_at AS issued_at, ${columns}
-    FROM (SELECT organization, website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE ${IS_VISIT}) AS visit ${join}
-  ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
-}
+  FROM (${visitsSql(period)}) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
-const VISIT_VALUES = Object.entries(COUNTED_BY)
-const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dimension})`).join(', ')
+const { page: _, ...OF_FIRST_PAGE } = COUNTED_BY
+const FIRST_PAGE_VALUES = { ...OF_FIRST_PAGE, source_campaign: SOURCE_CAMPAIGN }
+/** A visit counts by the values of its first page view, and for each page that it saw. */
+const BEGINNINGS = Object.fromEntries(
+  Object.entries(FIRST_PAGE_VALUES).map(([dimension, value]) => [`by_${dimension}`, value]),
+)
+const VISIT_PAIRS = Object.keys(FIRST_PAGE_VALUES).map((dimension) => `('${dimension}', by_${dimension})`)
 
-/** The funnel: distinct visits of the period by value, and how many of them reached each step. */
-export function funnelCells(period: RawPeriod, by: By = 'all'): string {
-  const { columns, join } = reachedSteps(period)
-  return `
+/** The funnel: visits of the period by value, and how many of them reached each step. */
+export const funnelCells = (period: RawPeriod, by: By = 'all'): string => `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
     ${STEP_COUNTS}
   FROM (
-    SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns},
-      [('visits', ''), ${VISIT_PAIRS}] AS pairs
-    FROM (SELECT organization, website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
-      FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE ${IS_VISIT}) AS visit
-    ${join}
+    SELECT *, arrayConcat([('visits', ''), ${VISIT_PAIRS.join(', ')}], arrayMap(page -> ('page', page), pages),
+      arrayMap(page -> ('pages_seen', ''), pages)) AS pairs
+    FROM (${visitsSql(period, { columns: BEGINNINGS })})
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
-}
 
 const eventsReceived = (period: RawPeriod): string =>
   ofEvents(period, `SELECT event_id FROM installs WHERE ${received(period)}`)
@@ -187,10 +146,12 @@ export const deliveryCells = (period: RawPeriod, by: By = 'all'): string => `
 /** Of the master secret that signed the visit's receipt. */
 export const KEY_ID = 'reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16'
 
-/** Which visits and installs exist in the period, repeats included: how many, how long they are kept, and the visits' key IDs. */
+/** Which page views and installs exist in the period, repeats included: how many, how long they are kept, and of page views the key IDs, and how many are of sittings. */
 export const hourFacts = (period: RawPeriod): string => `
-  SELECT organization, website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
-    SELECT organization, website, retention_days, ${KEY_ID} AS key_id
+  SELECT organization, website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids,
+    countIf(sitting != '') AS sittings
+  FROM (
+    SELECT organization, website, retention_days, ${KEY_ID} AS key_id, sitting
     FROM visits PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED}
-    UNION ALL SELECT organization, website, retention_days, toUInt8(255) FROM installs PREWHERE ${eventsReceived(period)} WHERE ${received(period)})
+    UNION ALL SELECT organization, website, retention_days, toUInt8(255), '' FROM installs PREWHERE ${eventsReceived(period)} WHERE ${received(period)})
   GROUP BY organization, website LIMIT ${HOUR_WEBSITES_MAX}`

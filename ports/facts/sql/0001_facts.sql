@@ -346,7 +346,9 @@ CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
     referrer Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     landing_page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    pages_seen Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     visitor_platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    source_campaign Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     page_views Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     visitor_kind Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
     events Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
@@ -361,6 +363,32 @@ TTL toDateTime(hour) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}},
     merge_max_block_size = 32, merge_max_block_size_bytes = 1048576, min_compress_block_size = 16384, max_compress_block_size = 65536,
     vertical_merge_algorithm_min_rows_to_activate = 1, vertical_merge_algorithm_min_columns_to_activate = 1, min_bytes_for_wide_part = 1048576;
+
+-- What visits that began in an earlier hour did in this one, one row for each, made from the facts by the role `rollup` with the figures of the hour. A visit
+-- counts in its first hour, which is thus counted without reading those after it.
+CREATE TABLE IF NOT EXISTS visit_hours {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    began DateTime64(3, 'UTC') COMMENT 'Start of the first hour of the visit' CODEC(Delta, LZ4),
+    sitting String,
+    hour DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    is_gone Bool COMMENT 'It did nothing in this hour after all',
+    pages Array(String) COMMENT 'Origin and path of the pages that it saw; at most 100',
+    is_activated Bool,
+    is_copied Bool,
+    is_started Bool,
+    has_first_run Bool,
+    installed_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When the first install was received that one of these page views led to',
+    agents Array(String) COMMENT 'That ran such installs',
+    retention_days UInt16,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+PARTITION BY toYYYYMM(began)
+ORDER BY (organization, website, began, sitting, hour)
+TTL toDateTime(began) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
 
 -- Install events as figures count them, one row for each: its kind, and where the visit of its install came from. Made from the facts
 -- (delivery/counting/count-installs.ts), and kept as long as they are, so that a visit or an earlier event that expires changes no figure.
@@ -385,6 +413,7 @@ CREATE TABLE IF NOT EXISTS counted_installs {{onCluster}}
     country LowCardinality(String),
     place LowCardinality(String),
     is_left_out Bool COMMENT 'From CI or a container, or a test: in no figure',
+    is_test Bool COMMENT 'It changes the kind of no other event',
     resolution LowCardinality(String) COMMENT 'Of an install without a visit, that of a later event which had one',
     selection_policy LowCardinality(String),
     reason LowCardinality(String),
@@ -567,4 +596,54 @@ ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(happened_at)
 ORDER BY (organization, webhook, message_id, number)
 TTL toDateTime(happened_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- What advertising cost, as it was imported from files: one row for each line. Of a day and source the rows of the latest import count that is
+-- in spend_imports and not removed; those of others stay, so that nothing depends on the order in which entries of the log arrive, and a removal
+-- shows again what the import had replaced.
+CREATE TABLE IF NOT EXISTS spend_rows {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    day DateTime64(3, 'UTC') COMMENT 'Of the ad account; when it begins in UTC' CODEC(Delta, LZ4),
+    import_id String COMMENT '28 hex digits, ascending with time',
+    line UInt32 COMMENT 'Of the file, from 1',
+    source LowCardinality(String),
+    campaign String COMMENT 'Empty: of none',
+    currency LowCardinality(String) COMMENT 'Code of ISO 4217',
+    amount UInt64 COMMENT 'In the smallest unit of the currency',
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, day, import_id, line)
+TTL toDateTime(day) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- Imports of such files. A row is there only once all rows of the file are.
+CREATE TABLE IF NOT EXISTS spend_imports {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    id String,
+    imported_at DateTime64(3, 'UTC'),
+    imported_by String COMMENT 'The person; empty for a command line',
+    file_name String,
+    rows UInt32,
+    first_day DateTime64(3, 'UTC'),
+    last_day DateTime64(3, 'UTC'),
+    totals String COMMENT 'JSON: amounts by currency',
+    is_removed Bool,
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, id)
+TTL toDateTime(last_day) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};

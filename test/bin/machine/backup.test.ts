@@ -17,6 +17,9 @@ import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../.
 const ENV = { WHENCE_TRUST_PROXY: '127.0.0.1/32' }
 const SENDERS = 4
 
+/** Two days ago. */
+const SPEND_DAY = new Date(Date.now() - 172_800_000).toISOString().slice(0, 10)
+
 interface Answered {
   readonly tag: string
   readonly atMs: number
@@ -60,6 +63,10 @@ describe('a backup', function () {
       keepSending(service?.url ?? '', index, isOver, answered),
     )
     await until(() => answered.length > 20)
+    await writeFile(join(folder, 'spend.csv'), `day,source,campaign,amount,currency\n${SPEND_DAY},x,launch,12.50,EUR\n`)
+    // As soon as the website has visits.
+    const words = ['spend', 'import', join(folder, 'spend.csv'), '--data', join(folder, 'old/data')]
+    await until(async () => (await whence(...words)).code === 0)
     const beganAtMs = Date.now()
     const { code, said } = await whence('backup', backup, '--data', join(folder, 'old/data'))
     const tookUntilMs = Date.now()
@@ -119,6 +126,13 @@ describe('a backup', function () {
     expect(before.length).to.be.greaterThan(20)
     expect(before.filter((each) => tags.filter((tag) => tag === each.tag).length !== 1)).to.deep.equal([])
     expect(new Set(logs.map(({ id }) => id)).size).to.equal(logs.length)
+    const spend = {
+      organization: 'acme',
+      websites: ['acme-dev'],
+      since_ms: Date.parse(SPEND_DAY),
+      until_ms: Date.now(),
+    }
+    expect(await service.facts.run('spendByCurrency', spend)).to.deep.equal([{ currency: 'EUR', amount: 1_250 }])
     // The receipt's state comes from the hot state, which is part of the copy.
     const event = await post(`${service.url}/v1/events`, eventBody({ receipts: [receipt] }))
     expect(event.body).to.include({ resolution: 'matched' })

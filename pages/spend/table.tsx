@@ -1,0 +1,136 @@
+/** Spend in one currency: what each campaign or source cost, and what joined no visit and no install. */
+
+import type { ReactNode } from 'react'
+
+import { Bar, shownCount } from '../parts/numbers.tsx'
+import { TableHead } from '../parts/table-head.tsx'
+import { moneyText } from './money.ts'
+import type { CurrencyFigures, SpendFigures, SpendLine } from './spend-data.ts'
+
+interface CurrencyTableProps {
+  readonly currency: CurrencyFigures
+  readonly figures: SpendFigures
+}
+
+export function CurrencyTable({ currency, figures }: CurrencyTableProps): ReactNode {
+  const rows = figures.rows.filter((row) => row.currency === currency.currency)
+  const most = Math.max(1, ...rows.map(({ amount }) => amount))
+  return (
+    <section className="spend-part" aria-label={`Spend in ${currency.currency}`}>
+      <h2>
+        {moneyText(currency.amount, currency)} <small>{currency.currency}</small>
+      </h2>
+      {rows.length > 0 && (
+        <div className="wide">
+          <table className="list stacks spend">
+            <TableHead columns={[...nameHeads(figures), ...NUMBERS.map((head) => ({ number: head }))]} />
+            <tbody>
+              {rows.map((row) => (
+                <Line
+                  key={`${row.source}\t${row.campaign}`}
+                  row={row}
+                  share={row.amount / most}
+                  currency={currency}
+                  figures={figures}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <NotJoined currency={currency} figures={figures} />
+    </section>
+  )
+}
+
+const NUMBERS = ['Spent', 'Visits', 'Per visit', 'Installs', 'Per install'] as const
+
+function nameHeads({ by }: SpendFigures): readonly string[] {
+  return by === 'source' ? ['Source'] : ['Campaign', 'Source']
+}
+
+interface LineProps extends CurrencyTableProps {
+  readonly row: SpendLine
+  readonly share: number
+}
+
+function Line({ row, share, currency, figures }: LineProps): ReactNode {
+  const cost = (amount: number | null): string => (amount === null ? '–' : moneyText(amount, currency))
+  return (
+    <tr>
+      <th scope="row">
+        <Name of={figures.by === 'source' ? row.source : row.campaign} />
+        <Bar share={share} />
+      </th>
+      {figures.by === 'campaign' && (
+        <td data-label="source">
+          <span className="value">{row.source}</span>
+        </td>
+      )}
+      <td className="number" data-label="spent">
+        {moneyText(row.amount, currency)}
+      </td>
+      <td className="number" data-label="visits">
+        {shownCount(row.visits)}
+      </td>
+      <td className="number" data-label="per visit">
+        {cost(row.perVisit)}
+      </td>
+      <td className="number" data-label="installs">
+        {shownCount(row.installs)}
+      </td>
+      <td className="number" data-label="per install">
+        {cost(row.perInstall)}
+      </td>
+    </tr>
+  )
+}
+
+function Name({ of }: { readonly of: string }): ReactNode {
+  return of === '' ? <i>No campaign</i> : <span className="value">{of}</span>
+}
+
+/** The greatest first. */
+const MOST_SHOWN = 100
+
+function NotJoined({ currency, figures }: CurrencyTableProps): ReactNode {
+  const spend = figures.notJoined.filter((each) => each.currency === currency.currency)
+  return (
+    <>
+      {spend.length > 0 && (
+        <>
+          <h3>Joined no visit and no install: {moneyText(currency.notJoined, currency)}</h3>
+          <div className="wide">
+            <table className="list stacks spend">
+              <TableHead columns={[...nameHeads(figures), { number: 'Spent' }]} />
+              <tbody>
+                {spend.slice(0, MOST_SHOWN).map(({ source, campaign, amount }) => (
+                  <tr key={`${source}\t${campaign}`}>
+                    <th scope="row">
+                      <Name of={figures.by === 'source' ? source : campaign} />
+                    </th>
+                    {figures.by === 'campaign' && (
+                      <td data-label="source">
+                        <span className="value">{source}</span>
+                      </td>
+                    )}
+                    <td className="number" data-label="spent">
+                      {moneyText(amount, currency)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <p className="footnote">
+            {spend.length > MOST_SHOWN && `${shownCount(spend.length - MOST_SHOWN)} more are not shown. `}
+            Both names must be written as in the links: compare them with those under Sources.
+          </p>
+        </>
+      )}
+      {currency.other > 0 && (
+        <p className="footnote">Of further campaigns, which are not listed: {moneyText(currency.other, currency)}.</p>
+      )}
+    </>
+  )
+}

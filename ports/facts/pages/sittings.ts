@@ -1,0 +1,237 @@
+/**
+ * Visits of figures, made from page views: those of one sitting are one visit, which begins with the first of them.
+ *
+ * A visit counts when it began, with all that its page views reached. What they did in a later hour is stored in `visit_hours` by the role
+ * `rollup`, so that a statement about an hour reads that hour, and the one before it to know which sittings had begun.
+ */
+
+import { DAY_MS, HOUR_MS, hourAfter, hourOf } from '../../../domain/durations.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import { once } from '../query-parts.ts'
+import { COUNTED_BY, IS_PERSONS_VIEW } from '../visits.ts'
+import { issuedBetween, issuedWithin, websiteColumns, websitesAsked, type RawPeriod } from './ranges.ts'
+
+/** Page views of one sitting are half an hour apart at most. As much again is for delays on the way. */
+const LOOK_BACK_MS = HOUR_MS
+/** What a sitting does later than this after its first hour is counted for no visit. */
+const LONGEST_VISIT_MS = DAY_MS
+/** Whoever installs later was led to it by something else. */
+const CONVERSION_MS = 7 * DAY_MS
+/** Of one visit and a later hour. */
+const MAX_PAGES = 100
+const MAX_AGENTS = 20
+
+/** Rows of one answer about an hour: whoever stores them asks again, until there are fewer. */
+export const MAX_CHANGES = 5_000
+
+/** Sorts after every visit ID. */
+const NO_VIEW = '~'
+
+const momentAt = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
+
+/** The period up to the end of its last hour: a visit of the period may do more in that hour. */
+function toEndOfHour(period: RawPeriod): RawPeriod {
+  return { ...period, until_ms: hourAfter(period.until_ms - 1) }
+}
+
+/** On page views without `FINAL`: those that visits of the period may have. */
+export function viewedWithin(period: RawPeriod): string {
+  return issuedAtWithin(toEndOfHour(period))
+}
+
+function issuedAtWithin({ since_ms: since, until_ms: until }: RawPeriod): string {
+  return `issued_at >= ${momentAt(since)} AND issued_at < ${momentAt(until)}`
+}
+
+/** Like `issuedOfMerged`, for times that are no parameters of the statement. */
+function viewsIssued(period: RawPeriod): string {
+  return period.key_ids === undefined ? issuedAtWithin(period) : issuedBetween(period)
+}
+
+/** Sittings with a page view shortly before the period: they began before it. */
+function begunBefore(period: RawPeriod): string {
+  const before = issuedAtWithin({ ...period, since_ms: period.since_ms - LOOK_BACK_MS, until_ms: period.since_ms })
+  return `(${websiteColumns(period)}, sitting) IN (SELECT ${websiteColumns(period)}, sitting FROM visits
+    PREWHERE ${websitesAsked(period)} AND ${before} WHERE sitting != '' AND ${IS_PERSONS_VIEW})`
+}
+
+/** A name and an expression over the columns of a page view. */
+type ViewColumns = Readonly<Record<string, string>>
+
+/** Page views of people in the period that meet a condition. */
+function viewsSql(period: RawPeriod, columns: ViewColumns, condition: string): string {
+  const own = Object.entries(columns).map(([name, value]) => `${value} AS own_${name}`)
+  return `SELECT ${['organization', 'website', 'visit_id', 'issued_at', 'sitting', 'retention_days', `${COUNTED_BY.page} AS viewed_page`, ...own].join(', ')}
+    FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${viewsIssued(period)} WHERE ${IS_PERSONS_VIEW} AND ${condition}`
+}
+
+/** Whether a page view is among those of another table. */
+const among = (table: 'activations' | 'handoffs', period: RawPeriod, more: string): string =>
+  `(${websiteColumns(period, 'view.')}, view.visit_id) IN (SELECT ${websiteColumns(period)}, visit_id FROM ${table}
+    PREWHERE ${websitesAsked(period)} AND ${issuedBetween(period)} AND ${more})`
+
+/** What page views of the period led to: first the keys of the events that count for one, by the projection by visit, then their rows. */
+const reachedViewsSql = (period: RawPeriod): string => `
+  SELECT organization, website, visit_id, max(event_type = 'install_started') AS is_started,
+    minIf(toUnixTimestamp64Milli(received_at), kind = 'install') AS first_install_ms, max(event_type = 'first_run') AS has_first_run,
+    groupUniqArrayIf(agent, agent != '') AS used_agents
+  FROM ${once('counted_installs')}
+  PREWHERE ${websitesAsked(period)} AND (received_at, event_id) IN (
+    SELECT received_at, event_id FROM counted_installs WHERE ${websitesAsked(period)} AND ${issuedBetween(period)})
+  WHERE kind != 'superseded' AND resolution = 'matched' AND NOT is_left_out AND ${issuedWithin(period)} GROUP BY organization, website, visit_id`
+
+/**
+ * Page views with what each of them led to. Each table costs the engine some 3 ms to plan, and each range of IDs one more.
+ */
+function steppedViewsSql(period: RawPeriod, columns: ViewColumns, condition: string): string {
+  const own = Object.keys(columns).map((name) => `view.own_${name} AS own_${name}`)
+  return `SELECT ${[
+    'view.organization AS organization',
+    'view.website AS website',
+    'view.sitting AS sitting',
+    'view.visit_id AS view_id',
+    'substring(view.visit_id, 3) AS arrival',
+    'view.issued_at AS viewed_at',
+    'view.retention_days AS retention_days',
+    ...own,
+    '[view.viewed_page] AS seen_pages',
+    `${among('activations', period, "effect = 'activated'")} AS was_activated`,
+    `${among('handoffs', period, 'is_copied')} AS was_copied`,
+    'install.is_started AS was_started',
+    'install.first_install_ms AS install_ms',
+    'install.has_first_run AS had_first_run',
+    'install.used_agents AS used_agents',
+  ].join(', ')}
+    FROM (${viewsSql(period, columns, condition)}) AS view
+    LEFT ANY JOIN (${reachedViewsSql(period)}) AS install
+      ON view.organization = install.organization AND view.website = install.website AND view.visit_id = install.visit_id`
+}
+
+/** What visits that began in the hours of the period did in later hours, in the form of `steppedViewsSql`. */
+function laterHoursSql(period: RawPeriod, columns: ViewColumns): string {
+  const own = Object.keys(columns).map((name) => `'' AS own_${name}`)
+  return `SELECT ${[
+    'organization',
+    'website',
+    'sitting',
+    "'' AS view_id",
+    `'${NO_VIEW}' AS arrival`,
+    `${momentAt(period.until_ms)} AS viewed_at`,
+    'retention_days',
+    ...own,
+    'pages AS seen_pages',
+    'toUInt8(is_activated) AS was_activated',
+    'toUInt8(is_copied) AS was_copied',
+    'toUInt8(is_started) AS was_started',
+    'ifNull(toUnixTimestamp64Milli(installed_at), 0) AS install_ms',
+    'toUInt8(has_first_run) AS had_first_run',
+    'agents AS used_agents',
+  ].join(', ')}
+    FROM ${once('visit_hours')} PREWHERE ${websitesAsked(period)} AND began >= ${momentAt(hourOf(period.since_ms))} AND began < ${momentAt(period.until_ms)}
+    WHERE NOT is_gone`
+}
+
+/** What the page views of a visit reached together. */
+const REACHED = `max(was_activated) AS is_activated, max(was_copied) AS is_copied, max(was_started) AS started,
+  minIf(install_ms, install_ms > 0) AS installed_ms, max(had_first_run) AS first_run`
+
+const VISIT_KEY = "if(sitting = '', view_id, sitting)"
+
+interface AskedVisits {
+  /** Text columns of the visit's first page view. */
+  readonly columns?: ViewColumns
+  /** On page views; every visit that is asked for has all of its page views among those that meet it. */
+  readonly condition?: string
+}
+
+/**
+ * The visits that began in the period, one row each: `organization`, `website`, `visit_id` and `issued_at` of the first page view, the columns asked
+ * for, the `pages` it saw, whether it `is_activated`, `is_copied`, `started`, `installed`, `first_run` and `converted`, and the `agents` that installed.
+ */
+export function visitsSql(period: RawPeriod, { columns = {}, condition = 'true' }: AskedVisits = {}): string {
+  const hours = toEndOfHour(period)
+  const isOfPeriod = `(sitting = '' OR NOT ${begunBefore(period)}) AND ${condition}`
+  const first = Object.keys(columns).map((name) => `argMin(own_${name}, arrival) AS ${name}`)
+  return `SELECT *, installed_ms > 0 AS installed,
+    installed AND installed_ms <= toUnixTimestamp64Milli(issued_at) + ${CONVERSION_MS} AS converted
+  FROM (
+    SELECT ${['organization', 'website', 'argMin(view_id, arrival) AS visit_id', 'min(viewed_at) AS issued_at', ...first].join(', ')},
+      groupUniqArrayArray(seen_pages) AS pages, groupUniqArrayArray(used_agents) AS agents, ${REACHED}
+    FROM (${steppedViewsSql(hours, columns, isOfPeriod)} UNION ALL ${laterHoursSql(hours, columns)})
+    GROUP BY organization, website, ${VISIT_KEY} HAVING issued_at < ${momentAt(period.until_ms)}
+  )`
+}
+
+/** The same without what they led to: `organization`, `website`, and `issued_at`. */
+export function begunVisitsSql(period: RawPeriod): string {
+  return `SELECT organization, website, min(viewed_at) AS issued_at FROM (
+      SELECT organization, website, sitting, visit_id AS view_id, issued_at AS viewed_at
+      FROM (${viewsSql(period, {}, `(sitting = '' OR NOT ${begunBefore(period)})`)})
+    ) GROUP BY organization, website, ${VISIT_KEY}`
+}
+
+/** What a visit did in an hour after that in which it began, as it is to be stored. */
+export interface VisitHourRow extends OwnedWebsite {
+  readonly sitting: string
+  /** Start of the visit's first hour. */
+  readonly began_ms: number
+  /** 1: it did nothing in this hour after all. */
+  readonly is_gone: number
+  readonly pages: readonly string[]
+  readonly is_activated: number
+  readonly is_copied: number
+  readonly is_started: number
+  readonly has_first_run: number
+  /** 0 if there was no install. */
+  readonly installed_ms: number
+  readonly agents: readonly string[]
+  readonly retention_days: number
+  /** Of the stored row; 0 if there is none. */
+  readonly row_version: number
+}
+
+/** What is compared with the stored row, in one order for both. */
+const OWN_CONTENT = `tuple(toUInt8(0), arraySlice(arraySort(groupUniqArrayArray(seen_pages)), 1, ${MAX_PAGES}),
+  max(was_activated), max(was_copied), max(was_started), max(had_first_run), minIf(install_ms, install_ms > 0),
+  arraySlice(arraySort(groupUniqArrayArray(used_agents)), 1, ${MAX_AGENTS}))`
+const STORED_CONTENT = `tuple(toUInt8(is_gone), pages, toUInt8(is_activated), toUInt8(is_copied), toUInt8(is_started), toUInt8(has_first_run),
+  ifNull(toUnixTimestamp64Milli(installed_at), toInt64(0)), agents)`
+const CONTENT_COLUMNS = [
+  'is_gone',
+  'pages',
+  'is_activated',
+  'is_copied',
+  'is_started',
+  'has_first_run',
+  'installed_ms',
+  'agents',
+]
+const NOTHING_DONE = `tuple(toUInt8(1), emptyArrayString(), toUInt8(0), toUInt8(0), toUInt8(0), toUInt8(0), toInt64(0), emptyArrayString())`
+
+/**
+ * The rows of one hour that are new, or other than they are stored. When a visit began is known from the hour before: from its row there, or
+ * it began there.
+ */
+export function changedVisitHours(hour: RawPeriod): string {
+  const { since_ms: since } = hour
+  const before = since - LOOK_BACK_MS
+  const key = 'organization, website, sitting'
+  const storedOf = (atMs: number, columns: string): string =>
+    `SELECT ${key}, toUnixTimestamp64Milli(began) AS began_ms, ${columns} FROM ${once('visit_hours')}
+      PREWHERE ${websitesAsked(hour)} AND began >= ${momentAt(since - LONGEST_VISIT_MS)} AND began < ${momentAt(since)}
+      WHERE hour = ${momentAt(atMs)}`
+  const own = `SELECT ${key}, if(earlier.began_ms = 0, toInt64(${before}), earlier.began_ms) AS began_ms, ${OWN_CONTENT} AS content,
+      toUInt8(1) AS is_own, max(retention_days) AS retention_days, toUInt64(0) AS row_version
+    FROM (${steppedViewsSql(hour, {}, `sitting != '' AND ${begunBefore(hour)}`)}) AS view
+    LEFT ANY JOIN (${storedOf(before, 'hour')} AND NOT is_gone) AS earlier
+      ON view.organization = earlier.organization AND view.website = earlier.website AND view.sitting = earlier.sitting
+    GROUP BY ${key}, began_ms`
+  return `SELECT ${key}, began_ms, ${CONTENT_COLUMNS.map((name, place) => `content.${place + 1} AS ${name}`).join(', ')}, retention_days, row_version
+  FROM (
+    SELECT ${key}, began_ms, groupArrayIf(part.content, is_own = 1) AS own, groupArrayIf(part.content, is_own = 0) AS stored,
+      if(empty(own), ${NOTHING_DONE}, own[1]) AS content, max(part.retention_days) AS retention_days, max(part.row_version) AS row_version
+    FROM (${own}
+      UNION ALL ${storedOf(since, `${STORED_CONTENT} AS content, toUInt8(0) AS is_own, retention_days, row_version`)}) AS part
+    GROUP BY ${key}, began_ms
+  ) WHERE empty(stored) OR stored[1] != content ORDER BY ${key} LIMIT ${MAX_CHANGES}`
+}
