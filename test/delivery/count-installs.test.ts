@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { figuresBy } from '../../dashboard/figures/pages.ts'
 import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
 import { installSlices, readInstallFigures, readLeftOut } from '../../dashboard/figures/read-installs.ts'
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
+import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
@@ -140,6 +140,27 @@ describe('installs in figures', function () {
     await write([earlier])
     await rollUp({ facts, nowMs: Date.now })
     expect([await installedIn(0), await installedIn(2)]).to.deep.equal([0, 1])
+  })
+
+  it('leave the rows of somebody alone who is being erased, whatever else the machine reports', async () => {
+    const visit = visited(FROM_MS, {})
+    const erased = install('one', { receivedAtMs: FROM_MS + 2 * HOUR_MS, ...of(visit) })
+    await write([visit, erased])
+    const names = [erased.install.eventId, visit.visit.visitId].map((id) =>
+      erasedName({ organization: 'acme', website }, id),
+    )
+    // As `erase` begins: the rows are deleted afterwards.
+    await facts.insert(
+      'erasures',
+      names.map((name) => ({ ...name, erased_at: Date.now(), row_version: 1 })),
+    )
+    await write([install('one', { receivedAtMs: FROM_MS + HOUR_MS })])
+    const rows = await facts.connection.query(
+      `SELECT event_id, toUInt32(max(row_version)) AS version FROM counted_installs WHERE website = '${website}' GROUP BY event_id ORDER BY min(received_at)`,
+      {},
+      { turn: 'report' },
+    )
+    expect((rows as readonly { readonly version: number }[]).map(({ version }) => version)).to.deep.equal([1, 1])
   })
 
   it('know nothing of a test on the same machine: what is installed afterwards is the install', async () => {

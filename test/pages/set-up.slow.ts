@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 
 import { createKeyring } from '../../runtime/keyring.ts'
 import { activationRecord, activityRecord, installRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { organizationOf, SECRET } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
@@ -81,7 +82,7 @@ describe('the pages by which people set things up', function () {
     await step('The installer reports').getByText('--max-time 5').waitFor()
     await check(page, noise, 'Checklist half-1280-light')
     const matched = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId: about.visitId } as const
-    await store(facts, [installRecord({ ...matched, website: 'acme-docs', receivedAtMs: Date.now() })], 10)
+    await storeCounted(facts, [installRecord({ ...matched, website: 'acme-docs', receivedAtMs: Date.now() })], Date.now)
     await step('An install is matched to its visit').getByRole('link', { name: '1 matched install' }).waitFor()
     await page.goto(stage.url)
     await page.waitForURL('**/app/acme/live')
