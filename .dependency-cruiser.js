@@ -64,7 +64,7 @@ const LAYERS = [
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],
-  ['sdk/whence.d.ts', 'sdk/core', 'sdk/extras', 'sdk/readers', 'sdk/recorder', 'sdk/package', 'sdk'],
+  ['sdk/whence.d.ts', 'sdk/core', 'sdk/extras', 'sdk/readers', 'sdk/keeper', 'sdk/recorder', 'sdk/package', 'sdk'],
   ['bench/support', 'bench'],
   ['pages/data', 'pages/shell/navigation.ts', 'pages/parts', 'pages/shell', 'pages'],
   // What the others need of a test lies in fixtures/.
@@ -111,9 +111,9 @@ const ENTRIES = [
   ...below('bin', 'whencectl.ts kubectl-whence.ts demo.ts example-data.ts reads/worker.ts'),
   ...below(
     'sdk',
-    'build.ts build-package.ts main.ts extras-script.ts readers-script.ts recorder-script.ts define.d.ts whence.d.ts',
+    'build.ts build-package.ts main.ts extras-script.ts readers-script.ts keeper-script.ts recorder-script.ts define.d.ts whence.d.ts',
   ),
-  ...below('sdk/package', 'index.ts react.ts load-import.ts'),
+  ...below('sdk/package', 'index.ts react.ts load-import.ts places.ts'),
   ...below('pages', 'build.ts main.tsx assets.d.ts'),
 ]
 /** The SDK and the pages are bundled. The demonstration and `whencectl check` drive a browser, and say so if what drives it is not installed. */

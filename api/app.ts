@@ -28,7 +28,7 @@ import { eventsRoute } from './routes/events.ts'
 import { publicFiles } from './routes/files.ts'
 import { handoffsRoute } from './routes/handoffs.ts'
 import { health } from './routes/health.ts'
-import { browserConfig, reportScript } from './routes/reads.ts'
+import { browserConfig, reportScript, websiteOrigins } from './routes/reads.ts'
 import { visitsActivateRoute } from './routes/visits-activate.ts'
 import { visitsRoute } from './routes/visits.ts'
 import { serveStatic } from './static-files.ts'
@@ -77,6 +77,7 @@ function collectionRoutes(app: Express, parts: PipelineParts, hookBody: string):
   post('/visits/activate', visitsActivateRoute(parts))
   post('/handoffs', handoffsRoute(parts))
   get('/projects/:website/browser-config', browserConfig(parts))
+  get('/projects/:website/origins', websiteOrigins(parts))
   get('/projects/:website/paths/:path/report.sh', reportScript(parts, hookBody))
   get('/projects/:website/report.sh', reportScript(parts, hookBody))
 }

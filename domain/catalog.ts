@@ -3,6 +3,7 @@
 import type {
   BucketAddressing,
   BucketEncryption,
+  CrossOrigin,
   DestinationMode,
   EventType,
   HookScan,
@@ -168,6 +169,9 @@ export interface Website extends CompiledFrom {
   readonly providers: ReadonlySet<ProviderId>
   readonly retentionDays: number
   readonly hookScan: HookScan
+  readonly crossOrigin: CrossOrigin
+  /** Hosts that are no source, such as those of sign-in and payment; as `URL.hostname` spells them. */
+  readonly ignoredReferrers: readonly string[]
   readonly selectionPolicy: VisitPolicy
   /** If more installations than this are matched to one visit within a day, an activity entry is written. */
   readonly installationsPerVisitWarning: number

@@ -124,6 +124,10 @@ export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
 /** `test`: a person wants to see whether it arrives. */
 export type WebhookMessageType = WebhookEventType | 'test'
 
+/** Whether a click takes the landing along to the website's other origins. */
+export const CROSS_ORIGINS = ['Carry', 'Disabled'] as const
+export type CrossOrigin = (typeof CROSS_ORIGINS)[number]
+
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
 

@@ -58,6 +58,9 @@ const extrasByImport: Plugin = {
   name: 'extras-by-import',
   setup: (plugin) => {
     plugin.onResolve({ filter: /\/load-script\.ts$/ }, () => ({ path: path.join(SOURCE, 'package/load-import.ts') }))
+    plugin.onResolve({ filter: /\/core\/places\.ts$|^\.\/places\.ts$/ }, () => ({
+      path: path.join(SOURCE, 'package/places.ts'),
+    }))
   },
 }
 

@@ -49,7 +49,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loaded|loading|load|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|readers|record|recorder|registeredId|removeMarkers|ask|complete|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|keep|linkFor|place|settle|isAllowed|isAutomatic|isDue|isOpen|isUrgent|loaded|loading|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|record|recorder|registeredId|ask|complete|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */
@@ -63,15 +63,19 @@ const HASH_CHARS = 12
 export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): Promise<BuildManifest> {
   const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
+  // The names that every visitor loads are chosen first.
+  await bundle('main.ts', shortNames, { DEBUG: 'false' })
   const extras = await buildPart('extras', shortNames)
   const readers = await buildPart('readers', shortNames)
-  const recorder = await buildPart('recorder', shortNames)
-  const named = { EXTRAS: extras.nameInCore, READERS: readers.nameInCore, RECORDER: recorder.nameInCore }
+  const keeper = await buildPart('keeper', shortNames)
+  const places = { READERS: readers.place, KEEPER: keeper.place }
+  const recorder = await buildPart('recorder', shortNames, places)
+  const named = { EXTRAS: extras.place, RECORDER: recorder.place }
   const core = await bundle('main.ts', shortNames, { ...named, DEBUG: 'false' })
   const talking = await bundle('main.ts', shortNames, { ...named, DEBUG: 'true' })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const files = [coreFile, extras.file, readers.file, recorder.file, talkingFile]
+  const files = [coreFile, extras.file, readers.file, recorder.file, talkingFile, keeper.file]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -80,7 +84,8 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  for (const { file, contents } of [extras, readers, recorder]) await writeBuilt(outputFolder, file.name, contents)
+  for (const { file, contents } of [extras, readers, recorder, keeper])
+    await writeBuilt(outputFolder, file.name, contents)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
@@ -92,13 +97,18 @@ interface BuiltPart {
   readonly file: BuiltFile
   readonly contents: Uint8Array
   /** JSON of its address and digest. */
-  readonly nameInCore: string
+  readonly place: string
 }
 
-async function buildPart(name: string, shortNames: MangleCache): Promise<BuiltPart> {
-  const contents = await bundle(`${name}-script.ts`, shortNames, { DEBUG: 'false' })
+/** `places` are those of the parts that it asks itself. */
+async function buildPart(
+  name: string,
+  shortNames: MangleCache,
+  places: Record<string, string> = {},
+): Promise<BuiltPart> {
+  const contents = await bundle(`${name}-script.ts`, shortNames, { ...places, DEBUG: 'false' })
   const file = describe(name, contents)
-  return { file, contents, nameInCore: JSON.stringify([file.immutableUrl.slice(1), integrityOf(contents, 'sha256')]) }
+  return { file, contents, place: JSON.stringify([file.immutableUrl.slice(1), integrityOf(contents, 'sha256')]) }
 }
 
 async function bundle(entry: string, mangleCache: MangleCache, define: Record<string, string>): Promise<Uint8Array> {
@@ -112,7 +122,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
     charset: 'utf8',
     legalComments: 'none',
     tsconfigRaw: {},
-    define,
+    define: { EXTRAS: 'null', KEEPER: 'null', READERS: 'null', RECORDER: 'null', ...define },
     mangleProps: INTERNAL_NAMES,
     mangleCache,
     plugins: [limitsAsNumbers],
@@ -122,7 +132,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
   if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
   // esbuild renames across bundles; terser saves another 3 % of what every visitor loads.
   const { code } = await minify(file.text, {
-    compress: { passes: 4, ecma: 2022, unsafe_arrows: true, unsafe: true },
+    compress: { passes: 4, ecma: 2022, unsafe_arrows: true, unsafe: true, unsafe_methods: true },
     toplevel: true,
   })
   return Buffer.from(code ?? '')
@@ -134,7 +144,10 @@ export const limitsAsNumbers: Plugin = {
   setup: (plugin) => {
     plugin.onLoad({ filter: /[/\\]core[/\\]limits\.ts$/ }, async () => {
       const limits = Object.entries(await import('./core/limits.ts'))
-      return { loader: 'js', contents: limits.map(([name, value]) => `export const ${name} = ${value}`).join('\n') }
+      return {
+        loader: 'js',
+        contents: limits.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`).join('\n'),
+      }
     })
   },
 }

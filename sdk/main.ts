@@ -2,14 +2,13 @@
 
 import { boot } from './core/boot.ts'
 import { scriptAt } from './core/load-script.ts'
-import { nativeDocument } from './core/native.ts'
+import { documentValue, findInPage } from './core/document-value.ts'
 import { safely } from './core/page.ts'
 import { explainMissingProject } from './core/debug.ts'
 
 safely(() => {
-  const { currentScript } = nativeDocument
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-  const tag = (currentScript ?? nativeDocument.querySelector('script[data-project]')) as HTMLScriptElement
+  const tag = (documentValue('currentScript') ?? findInPage('script[data-project]')) as HTMLScriptElement
   const { dataset, nonce, integrity } = tag
   const { project, debug } = dataset
   const serviceUrl = new URL('.', tag.src).href
@@ -22,7 +21,7 @@ safely(() => {
     safely(() => {
       const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
       Object.assign(talking.dataset, dataset)
-      nativeDocument.head.append(talking)
+      documentValue('head').append(talking)
       return true
     })
   if (isReplaced) return

@@ -50,6 +50,11 @@ export interface Whence {
    */
   fill(text: string): string
   /**
+   * The address for a script that opens one of the website's other origins: it carries where the visitor came from. Unchanged if it
+   * leads elsewhere, if the origins are not known yet, and without consent.
+   */
+  link(url: string): string
+  /**
    * Says that the visitor has copied an install command by the page's own code. Commands and copy buttons that are marked
    * say so themselves. Counts once for a page view.
    */

@@ -145,6 +145,14 @@ function readPaths(): SchemaJson {
         responses: { 200: jsonAnswer('BrowserConfig', FILED), 304: NOT_MODIFIED, ...errorAnswers(codes, COLLECTED) },
       },
     },
+    '/v1/projects/{website}/origins': {
+      get: {
+        operationId: 'origins',
+        summary: "A website's origins, and the referrers that are no source",
+        parameters: [website, OPTIONAL_ORIGIN, IF_NONE_MATCH],
+        responses: { 200: jsonAnswer('Origins', FILED), 304: NOT_MODIFIED, ...errorAnswers(codes, COLLECTED) },
+      },
+    },
     '/v1/projects/{website}/paths/{path}/report.sh': {
       get: {
         operationId: 'hookForPath',

@@ -4,7 +4,7 @@ import { keysOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema } from 'typebox'
 
 import { ERRORS } from '../../domain/errors.ts'
-import { DELIVERY_STATUSES, PLANS, SELECTION_POLICIES } from '../../domain/model.ts'
+import { CROSS_ORIGINS, DELIVERY_STATUSES, PLANS, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { oneOf, type Shape } from '../../runtime/http/shapes.ts'
 
@@ -92,6 +92,11 @@ export const COMPONENTS = {
   VisitAnswer: VISIT_ANSWER,
   HandoffAnswer: HANDOFF_ANSWER,
   BrowserConfig: Type.Object({ measurementIds: Type.Array(TEXT), providers: Type.Array(oneOf(PROVIDER_IDS)) }),
+  Origins: Type.Object({
+    origins: Type.Array(TEXT),
+    ignoredReferrers: Type.Array(TEXT),
+    crossOrigin: oneOf(CROSS_ORIGINS),
+  }),
   Health: HEALTH,
   EventAnswer: EVENT_ANSWER,
   Limits: Type.Object({

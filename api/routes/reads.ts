@@ -17,6 +17,7 @@ import { sendRefusal, sendText, type Headers } from '../http/reply.ts'
 import { noteUnregisteredOrigin } from '../collection/unregistered-origin.ts'
 
 const CONFIG_CACHE = 'public, max-age=60'
+const ORIGINS_CACHE = 'public, max-age=300'
 const SCRIPT_CACHE = 'public, max-age=300'
 
 interface ReadRequest {
@@ -29,7 +30,7 @@ interface ReadRequest {
 /** `GET /v1/projects/{website}/browser-config` */
 export function browserConfig(parts: PipelineParts): RequestHandler {
   return readRoute(parts, (read) => {
-    const { website, req, exchange } = read
+    const { website, exchange } = read
     // The page may not read the answer, so its SDK stops here.
     const { origin } = exchange
     if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
@@ -37,8 +38,16 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
       measurementIds: website.measurementIds,
       providers: [...website.providers],
     }
-    const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
-    return sendRead(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })
+    return sendJsonRead(read, { body: config, cacheControl: CONFIG_CACHE }, parts.deps)
+  })
+}
+
+/** `GET /v1/projects/{website}/origins`: what the SDK needs to carry a landing to the website's other origins. */
+export function websiteOrigins(parts: PipelineParts): RequestHandler {
+  return readRoute(parts, (read) => {
+    const { origins, ignoredReferrers, crossOrigin } = read.website
+    const body: AnswerNamed<'Origins'> = { origins: [...origins], ignoredReferrers: [...ignoredReferrers], crossOrigin }
+    return sendJsonRead(read, { body, cacheControl: ORIGINS_CACHE }, parts.deps)
   })
 }
 
@@ -88,6 +97,16 @@ function refuseRead(
   deps: ApiDeps,
 ): { readonly status: number; readonly code: ErrorCode } {
   return { status: sendRefusal(res, refuse(code), corsHeaders(req, deps.catalog())), code }
+}
+
+/** JSON that pages of registered origins may read. */
+function sendJsonRead(
+  read: ReadRequest,
+  { body, cacheControl }: { readonly body: object; readonly cacheControl: string },
+  deps: ApiDeps,
+): { readonly status: number; readonly code: '' } {
+  const headers = { ...corsHeaders(read.req, deps.catalog()), 'Cache-Control': cacheControl }
+  return sendRead(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(body), headers })
 }
 
 function sendRead(

@@ -68,8 +68,19 @@ export function chromiumFolder(home: string): string {
     : join(home, '.config/chromium')
 }
 
+/**
+ * `navigator.webdriver` is then false, as in a browser that a person uses. The SDK says whether a script drives the browser, and page views of
+ * such browsers count in no visit.
+ * @internal
+ */
+export const CHROMIUM_OF_PERSON = '--disable-blink-features=AutomationControlled'
+
 /** Starts the browser with the profile of this home folder. @throws ChromiumMissing */
-export async function launchChromium(executablePath: string, home: string): Promise<BrowserContext> {
+export async function launchChromium(
+  executablePath: string,
+  home: string,
+  visitor: 'person' | 'program',
+): Promise<BrowserContext> {
   // A development dependency, which a production installation does not have.
   const { chromium } = await import('playwright-core').catch(() => {
     throw new ChromiumMissing('The package playwright-core is not installed: npm ci')
@@ -77,7 +88,7 @@ export async function launchChromium(executablePath: string, home: string): Prom
   return chromium
     .launchPersistentContext(chromiumFolder(home), {
       executablePath,
-      args: ARGUMENTS,
+      args: visitor === 'person' ? [...ARGUMENTS, CHROMIUM_OF_PERSON] : ARGUMENTS,
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -89,11 +100,11 @@ export async function launchChromium(executablePath: string, home: string): Prom
 }
 
 /**
- * A window with the profile of this home folder.
+ * A window with the profile of this home folder, in which a person seems to be.
  * @throws ChromiumMissing
  */
 export async function openChromium(executablePath: string, home: string): Promise<ChromiumWindow> {
-  const context = await launchChromium(executablePath, home)
+  const context = await launchChromium(executablePath, home, 'person')
   const page = context.pages()[0] ?? (await context.newPage())
   page.setDefaultTimeout(STEP_MS)
   return {

@@ -131,6 +131,7 @@ async function compiledLines(
     `  compiled: website ${website.id} of organisation ${website.organization.id} (${website.organization.plan})`,
     `    origins: ${[...website.origins].join(', ')}`,
     `    pages: ${website.pages.map((page) => page.id).join(', ') || 'none'}; hook: ${website.hookScan}; kept ${website.retentionDays} days`,
+    `    landings across origins: ${website.crossOrigin}; ignored referrers: ${website.ignoredReferrers.join(', ') || 'none'}`,
     ...website.destinations.map(
       ({ id: destination, provider, mode, eventTypes, reconstructionWindowHours: hours }) =>
         `    destination ${destination}: ${provider}, ${mode}, ${eventTypes.join(', ')}, window ${hours} h`,

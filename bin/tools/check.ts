@@ -7,6 +7,7 @@ import type { CommandArguments, RunOutcome } from '../../runtime/settings/settin
 import { useProxyForFetch } from '../wiring/outbound.ts'
 import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
 import { checkInBrowser } from './check/browser.ts'
+import { checkCrossing } from './check/crossing.ts'
 import { problem, skipped, type Finding } from './check/finding.ts'
 import { findSetup, type PageSetup } from './check/page.ts'
 import { checkService } from './check/service.ts'
@@ -32,14 +33,16 @@ export async function checkTool(run: RunOutcome<'check'>, env: NodeJS.ProcessEnv
   }
   const setup = await findSetup(url, tell)
   const named = withFlags(setup, run)
+  let others: readonly string[] = []
   if (named === null) {
     tell(
       problem('script', 'Without the script tag the service and the website are unknown: set --service and --website.'),
     )
   } else {
     await checkService({ ...named, origin: url.origin, path: run.flags.get('--path') }, tell)
+    others = await checkCrossing({ ...named, origin: url.origin }, tell)
   }
-  await inBrowser({ url, setup: named, run, env }, tell)
+  await inBrowser({ url, setup: named, others, run, env }, tell)
   if (!isJson) print(problems === 0 ? '\nNo problems found.\n' : `\n${problems} to fix.\n`)
   return problems === 0 ? 0 : 1
 }
@@ -48,23 +51,28 @@ function withFlags(setup: PageSetup | null, run: CommandArguments): PageSetup | 
   const website = run.flags.get('--website') ?? setup?.website
   const service = run.flags.get('--service') ?? setup?.serviceUrl
   if (website === undefined || service === undefined) return null
-  return { website, serviceUrl: service.endsWith('/') ? service : `${service}/` }
+  const serviceUrl = service.endsWith('/') ? service : `${service}/`
+  return { website, serviceUrl, carriesInQuery: setup?.carriesInQuery === true }
 }
 
 interface BrowserCheck {
   readonly url: URL
   readonly setup: PageSetup | null
+  readonly others: readonly string[]
   readonly run: CommandArguments
   readonly env: NodeJS.ProcessEnv
 }
 
-async function inBrowser({ url, setup, run, env }: BrowserCheck, tell: (finding: Finding) => void): Promise<void> {
+async function inBrowser(
+  { url, setup, others, run, env }: BrowserCheck,
+  tell: (finding: Finding) => void,
+): Promise<void> {
   const what = 'whether a Content Security Policy interferes, and whether visit, marker and activation succeed'
   if (run.flags.has('--no-browser')) return tell(skipped('browser', `Not checked: ${what}.`))
   const home = await mkdtemp(join(tmpdir(), 'whence-check-'))
   try {
     const executable = await findChromium(env)
-    await checkInBrowser({ url, setup, executable, home }, tell)
+    await checkInBrowser({ url, setup, others, executable, home }, tell)
   } catch (error) {
     if (!(error instanceof ChromiumMissing)) throw error
     tell(

@@ -14,6 +14,7 @@ import {
   each,
   EXAMPLE_UNTIL,
   FLAG,
+  LEFT_OUT_PARAMETER,
   MACHINE_PARAMETERS,
   maybe,
   NUMBER,
@@ -30,7 +31,10 @@ const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST
 const PERIOD = { since: moment, until: moment }
 
 /** Installs that have all of these values. */
-const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS }
+const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS, leftOut: LEFT_OUT_PARAMETER }
+const LEFT_OUT = Type.Number({
+  description: 'Installs from CI, containers and tests. No figure counts them unless `leftOut` is given.',
+})
 
 const WEBSITES = Type.Array(Type.Object({ id: TEXT, displayName: TEXT }))
 const STEPS = each(VISIT_STEPS, NUMBER)
@@ -168,6 +172,10 @@ const TRACKED_DAY = Type.Object(
   { $id: 'TrackedDay' },
 )
 
+const PROGRAM_VIEWS = Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }), {
+  description: 'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents.',
+})
+
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
 
 export const FIGURE_ROUTES = {
@@ -195,11 +203,8 @@ export const FIGURE_ROUTES = {
       200: Type.Object({
         ...FIGURES,
         total: VISIT_COUNTS,
-        before: Type.Object({ total: VISIT_COUNTS }),
-        leftOut: Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }), {
-          description:
-            'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents.',
-        }),
+        before: Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }),
+        leftOut: PROGRAM_VIEWS,
         step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
         steps: Type.Array(Type.Object({ at: TIME, until: TIME, isPart: FLAG, ...STEPS }), {
           description: 'All of the period; of the first and the last it may have only a part.',
@@ -212,7 +217,9 @@ export const FIGURE_ROUTES = {
     path: '/api/organizations/:organization/sources',
     summary: 'Visits and installs by source, campaign, version and more, and the same for the previous period.',
     query: { website, by, ...PERIOD, ...INSTALL_FILTERS },
-    answers: { 200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, before: Type.Object(BY_SOURCE) }) },
+    answers: {
+      200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, leftOut: LEFT_OUT, before: Type.Object(BY_SOURCE) }),
+    },
   },
   match: {
     ...READ,
@@ -224,7 +231,7 @@ export const FIGURE_ROUTES = {
         ...FIGURES,
         ...MATCHED,
         before: Type.Object(MATCHED),
-        leftOut: Type.Number({ description: 'Installs from CI, containers and tests, which no figure counts.' }),
+        leftOut: LEFT_OUT,
         timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
         agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, installs: NUMBER })),
         deliveries: Type.Array(Type.Object({ destination: TEXT, status: TEXT, reason: TEXT, deliveries: NUMBER })),

@@ -13,6 +13,7 @@ import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
   FLAG,
+  LEFT_OUT_PARAMETER,
   MACHINE_PARAMETERS,
   maybeEmptyParameter,
   NEXT,
@@ -51,6 +52,7 @@ export const INSTALL_LIST_QUERY = {
   visitUntil: moment('Unix ms, exclusive.'),
   leastVisitAge: seconds('Whole seconds from that visit to the install, at least.'),
   visitAgeBelow: seconds('Whole seconds from that visit to the install, fewer than.'),
+  leftOut: LEFT_OUT_PARAMETER,
 } as const
 
 /** Of the list of deliveries and of its export. */

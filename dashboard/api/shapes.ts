@@ -3,10 +3,17 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema, type TUnsafe } from 'typebox'
 
-import { MACHINE_DIMENSIONS, MACHINE_NAMES, ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
+import {
+  LEFT_OUT_CHOICES,
+  MACHINE_DIMENSIONS,
+  MACHINE_NAMES,
+  ORIGIN_DIMENSIONS,
+  ORIGIN_NAMES,
+} from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 
 /** Values of a type that the schema itself does not show, such as a map. */
 export function typed<Value>(schema: JsonSchema): TUnsafe<Value> & JsonSchema {
@@ -66,6 +73,12 @@ export const ORIGIN_PARAMETERS = recordOf(ORIGIN_DIMENSIONS, (dimension) =>
 /** What the machine of an install said. */
 export const MACHINE_PARAMETERS = recordOf(MACHINE_DIMENSIONS, (dimension) =>
   maybeEmptyParameter(`${MACHINE_NAMES[dimension]}; empty: it was not given.`, LIMITS.clientHintChars),
+)
+
+/** What becomes of installs that figures leave out. */
+export const LEFT_OUT_PARAMETER = oneOf(
+  LEFT_OUT_CHOICES,
+  'Installs from CI, containers and tests, too, or only these; without it they are left out. Visits and conversion never count them.',
 )
 
 /** A period of Unix milliseconds, of which either end may be left out. */

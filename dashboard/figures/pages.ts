@@ -3,8 +3,20 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
-import { cellOf, INSTALL_TIME_BUCKETS_S, namedCounts, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
-import { INSTALLS_BY, isOriginDimension, type InstallDimension } from '../../domain/figures/installs.ts'
+import {
+  cellOf,
+  INSTALL_TIME_BUCKETS_S,
+  namedCounts,
+  sumCells,
+  VISIT_STEPS,
+  type Cell,
+} from '../../domain/figures/cells.ts'
+import {
+  INSTALLS_BY,
+  isOriginDimension,
+  type InstallDimension,
+  type LeftOutChoice,
+} from '../../domain/figures/installs.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
@@ -72,23 +84,26 @@ function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
 
 /** Visits of the period with every step that each has reached until now, and the same for the previous period. */
 export async function funnelPage(source: ZonedSource, period: FiguresPeriod) {
-  const before = await readFigures(source, periodBefore(period), ['visits'])
+  const before = await readFigures(source, periodBefore(period), ['visits', 'visitor_kind'])
+  const now = await readFigures(source, period, ['visitor_kind'])
   const step = period.untilMs - period.sinceMs <= 2 * DAY_MS ? ('hour' as const) : ('day' as const)
   const steps = stepsOf(source.zone, { at: period.sinceMs, until: period.untilMs }, step)
   const counts = await readSteps(source, 'visits', steps)
   return {
     // The sum of the steps, so that both come from the same statements.
-    leftOut: await programViews(source, period),
+    leftOut: programViews(now.get('visitor_kind')),
     total: namedCounts(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
-    before: { total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))) },
+    before: {
+      total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))),
+      leftOut: programViews(before.get('visitor_kind')),
+    },
     step,
     steps: steps.map((each, place) => ({ ...each, ...namedCounts(VISIT_STEPS, counts[place] ?? []) })),
   }
 }
 
 /** Page views that no visit counts: of crawlers (`bot`), automated browsers and agents, by name. */
-async function programViews(source: FigureSource, period: FiguresPeriod) {
-  const kinds = (await readFigures(source, period, ['visitor_kind'])).get('visitor_kind') ?? []
+function programViews(kinds: readonly Cell[] = []) {
   return kinds.filter(([kind]) => kind !== '').map(([kind, pageViews]) => ({ kind, pageViews }))
 }
 
@@ -98,10 +113,11 @@ async function programViews(source: FigureSource, period: FiguresPeriod) {
  */
 export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { query }: CallTo<'sources'>) {
   const { by = 'source' } = query
-  const filtered = { ...source, filters: installFigureFilters(query) }
+  const filtered = installSource(source, query)
   return {
     by,
     ...(await figuresBy(filtered, period, by)),
+    leftOut: await readLeftOut(filtered, await installSlices(filtered, period)),
     before: await figuresBy(filtered, periodBefore(period), by),
   }
 }
@@ -111,6 +127,15 @@ export function installFigureFilters(query: QueryValues): InstallFigureFilters {
     query,
     recordOf(INSTALLS_BY, (dimension) => dimension),
   )
+}
+
+/** With the installs that the query asks for. */
+function installSource(source: FigureSource, query: QueryValues & { readonly leftOut?: LeftOutChoice }): FigureSource {
+  return {
+    ...source,
+    filters: installFigureFilters(query),
+    ...(query.leftOut === undefined ? {} : { leftOut: query.leftOut }),
+  }
 }
 
 /** Filters choose among installs: visits, which are counted by one value each, are left out then. So they are by a dimension of machines. */
@@ -154,7 +179,7 @@ async function matchedInstalls(source: FigureSource, period: FiguresPeriod) {
 
 /** Installs by the hour of arrival: why some have no visit, and whether people or agents ran them. */
 export async function matchPage(all: FigureSource, period: FiguresPeriod, { query }: CallTo<'match'>) {
-  const source = { ...all, filters: installFigureFilters(query) }
+  const source = installSource(all, query)
   const { slices, figures } = await matchedInstalls(source, period)
   const before = await matchedInstalls(source, periodBefore(period))
   const ages = await readInstallAges(source, slices)

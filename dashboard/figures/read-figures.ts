@@ -12,7 +12,7 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
-import type { OriginDimension } from '../../domain/figures/installs.ts'
+import type { LeftOutChoice, OriginDimension } from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
@@ -27,6 +27,8 @@ export interface FigureSource {
   readonly keyIds: readonly number[]
   /** Which installs are counted; all if absent. */
   readonly filters?: InstallFigureFilters
+  /** Without it installs from CI, containers and tests are left out. Of visits nothing changes. */
+  readonly leftOut?: LeftOutChoice
 }
 
 /** Rows of one statement: each has at most 500 values, so that it stays within 250 ms. */

@@ -8,6 +8,7 @@ import {
   rowKey,
   type FigureRow,
   type InstallCounts,
+  type LeftOutChoice,
   type RowKind,
 } from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
@@ -28,26 +29,28 @@ export interface InstallFigure extends FigureRow {
 interface Slice extends InstallFigureFilters {
   readonly since_ms: number
   readonly until_ms: number
+  readonly left_out?: LeftOutChoice
 }
 
 /** The pieces of a period. They depend on what it holds, so read them once for all questions about it. */
 export async function installSlices(
-  { reads, filters }: FigureSource,
+  { reads, filters, leftOut }: FigureSource,
   period: FiguresPeriod,
 ): Promise<readonly Slice[]> {
   const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
+  const asked = { ...filters, ...(leftOut === undefined ? {} : { left_out: leftOut }) }
   const slices: Slice[] = []
   let since = period.sinceMs
   let events = 0
   for (const hour of hours) {
     if (events > 0 && events + hour.events > EVENTS_AT_ONCE) {
-      slices.push({ ...filters, since_ms: since, until_ms: hour.at_ms })
+      slices.push({ ...asked, since_ms: since, until_ms: hour.at_ms })
       since = hour.at_ms
       events = 0
     }
     events += hour.events
   }
-  return events === 0 ? slices : [...slices, { ...filters, since_ms: since, until_ms: period.untilMs }]
+  return events === 0 ? slices : [...slices, { ...asked, since_ms: since, until_ms: period.untilMs }]
 }
 
 /** One for each of these steps, which begin at quarters of an hour. */
@@ -122,7 +125,7 @@ export async function readInstallAges({ reads }: FigureSource, slices: readonly 
   return buckets
 }
 
-/** Installs from CI, containers and tests. */
+/** Installs from CI, containers and tests, whether the others are with them or not. */
 export async function readLeftOut({ reads }: FigureSource, slices: readonly Slice[]): Promise<number> {
   let sum = 0
   for (const slice of slices) for (const { installs } of await reads.run('installsLeftOut', slice)) sum += installs

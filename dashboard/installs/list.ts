@@ -84,6 +84,7 @@ const FILTER_COLUMNS = {
   visitUntil: 'visit_until_ms',
   leastVisitAge: 'least_visit_age_s',
   visitAgeBelow: 'visit_age_below_s',
+  leftOut: 'left_out',
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
 export function installFilters(values: QueryValues): InstallFilters {

@@ -35,6 +35,8 @@ interface ChangedRow {
 
 interface CountingTools {
   readonly marks: HourMarks
+  /** Knows what was erased and may not be deleted yet: its rows are left alone. */
+  readonly erasures?: { readonly haveErased: (owner: OwnedWebsite, ids: readonly string[]) => boolean }
   /** If it says no, what was judged names something that was erased meanwhile: it is judged anew. */
   readonly isStillRight?: () => Promise<boolean>
 }
@@ -46,13 +48,15 @@ interface CountingTools {
 export async function countInstalls(
   facts: FactsReader & FactsWriter,
   keys: readonly EventKey[],
-  { marks, isStillRight }: CountingTools,
+  { marks, erasures, isStillRight }: CountingTools,
 ): Promise<void> {
+  const isKept = (row: CountedInstallRow): boolean =>
+    erasures?.haveErased(row, [row.event_id, row.installation_id, row.visit_id]) !== true
   for (let from = 0; from < keys.length; from += EVENTS_AT_ONCE) {
     const asked = await factsOf(facts, keys.slice(from, from + EVENTS_AT_ONCE))
-    let changes = await judgeSome(facts, asked)
+    let changes = await judgeSome(facts, asked, isKept)
     while (changes.length > 0 && isStillRight !== undefined && !(await isStillRight()))
-      changes = await judgeSome(facts, asked)
+      changes = await judgeSome(facts, asked, isKept)
     await storeChanges(facts, changes, marks)
   }
 }
@@ -73,10 +77,15 @@ async function storeChanges(facts: FactsWriter, changes: readonly ChangedRow[], 
   await facts.insert('hour_marks', hours.rows())
 }
 
-async function judgeSome(facts: FactsReader, asked: readonly CountedInstallRow[]): Promise<readonly ChangedRow[]> {
+async function judgeSome(
+  facts: FactsReader,
+  all: readonly CountedInstallRow[],
+  isKept: (row: CountedInstallRow) => boolean,
+): Promise<readonly ChangedRow[]> {
+  const asked = all.filter(isKept)
   if (asked.length === 0) return []
   const installations = { ...ownersOf(asked), installation_ids: asked.map((event) => event.installation_id) }
-  const stored = (await facts.run('countedEvents', installations)).map(rowOfCount)
+  const stored = (await facts.run('countedEvents', installations)).map(rowOfCount).filter(isKept)
   const byInstallation = Map.groupBy(stored, keyOfInstallation)
   const judgeable = await withoutSettled(facts, asked, byInstallation)
   const events = [...judgeable, ...(await adoptingEvents(facts, asked, stored))]

@@ -22,6 +22,8 @@ export interface Erasures {
   readonly refresh: () => Promise<void>
   /** The parts of a record that may be kept: null if it names something that was erased. */
   readonly kept: (record: LogRecord) => LogRecord | null
+  /** Whether one of these IDs was erased. */
+  readonly haveErased: (owner: OwnedWebsite, ids: readonly string[]) => boolean
 }
 
 /** How many there have been; it changes with each. Rejects like `Facts`. */
@@ -35,7 +37,12 @@ export function createErasures(facts: FactsReader): Erasures {
   let digests: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   /** Until when organisations were erased as a whole, Unix ms. */
   let wholes: ReadonlyMap<string, number> = new Map()
+  const haveErased = (owner: OwnedWebsite, ids: readonly string[]): boolean => {
+    const own = digests.get(ownerKey(owner))
+    return own !== undefined && ids.some((id) => own.has(erasedName(owner, id).digest))
+  }
   return {
+    haveErased,
     refresh: async () => {
       const rows = await countErasures(facts)
       if (rows === known) return
@@ -48,8 +55,7 @@ export function createErasures(facts: FactsReader): Erasures {
     kept: (record) => {
       const owner = ownerOfRecord(record)
       if (momentOfRecord(record) <= (wholes.get(owner.organization) ?? -1)) return null
-      const own = digests.get(ownerKey(owner))
-      return own === undefined ? record : withoutErased(record, (id) => own.has(erasedName(owner, id).digest))
+      return digests.has(ownerKey(owner)) ? withoutErased(record, (id) => haveErased(owner, [id])) : record
     },
   }
 }

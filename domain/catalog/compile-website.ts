@@ -114,6 +114,8 @@ export function websiteCore(compiler: Reporting, resource: Resource<'Website'>):
     providers: new Set(spec.providers),
     retentionDays: spec.retentionDays,
     hookScan: spec.hook.scan,
+    crossOrigin: spec.crossOrigin,
+    ignoredReferrers: spec.ignoredReferrers,
     selectionPolicy: spec.selectionPolicy,
     installationsPerVisitWarning: spec.warnings.installationsPerVisit,
   }

@@ -93,11 +93,18 @@ function networksOfProviders(): readonly (readonly [parameter: string, ClickSour
   })
 }
 
-/** A referrer on one of `origins` is the website itself, and no source. */
-export function trafficSourceOf(landing: LandingSource, origins: ReadonlySet<string>): TrafficSource {
+/** Referrers that are no source. */
+export interface UnsourcedReferrers {
+  /** Of the website itself. */
+  readonly origins: ReadonlySet<string>
+  /** Hosts that the website names, such as those of sign-in and payment. */
+  readonly ignoredReferrers: readonly string[]
+}
+
+export function trafficSourceOf(landing: LandingSource, unsourced: UnsourcedReferrers): TrafficSource {
   const { utm } = landing
   const network = CLICK_SOURCES.get(landing.click.toLowerCase()) ?? null
-  const found = namedSource(landing, network, origins)
+  const found = namedSource(landing, network, unsourced)
   const { source } = found
   const medium = utm.medium ?? found.medium
   const isTagged = utm.source !== undefined || utm.medium !== undefined || utm.campaign !== undefined
@@ -108,22 +115,23 @@ export function trafficSourceOf(landing: LandingSource, origins: ReadonlySet<str
 function namedSource(
   landing: LandingSource,
   network: ClickSource | null,
-  origins: ReadonlySet<string>,
+  unsourced: UnsourcedReferrers,
 ): SourceAndMedium {
   const { utm, ref, referrer } = landing
   // A link that names no medium was an advertisement if a click of one came along.
   if (utm.source !== undefined) return { source: utm.source, medium: mediumOfClick(network) }
   if (ref !== '') return { source: ref, medium: 'referral' }
-  return network ?? referringSite(referrer, origins)
+  return network ?? referringSite(referrer, unsourced)
 }
 
 function mediumOfClick(network: ClickSource | null): string {
   return network === null || network.marksUnpaidLinks === true ? '' : network.medium
 }
 
-function referringSite(referrer: string, origins: ReadonlySet<string>): SourceAndMedium {
+function referringSite(referrer: string, { origins, ignoredReferrers }: UnsourcedReferrers): SourceAndMedium {
   const url = URL.parse(referrer)
   if (url === null || url.host === '' || origins.has(url.origin) || origins.has(`https://${url.host}`)) return DIRECT
+  if (ignoredReferrers.includes(url.hostname)) return DIRECT
   const host = url.hostname.replace(/^www\./, '')
   const site = knownSite(host)
   if (site === null) return { source: host, medium: 'referral' }

@@ -9,7 +9,7 @@ import { stripReferrer } from '../origin.ts'
 import { toMoment } from '../privacy/identities.ts'
 import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
 import { CLIENT_SCHEMA, keepClient } from './client-hints.ts'
-import { trafficSourceOf, UTM_NAMES, type TrafficSource, type Utm } from './traffic-source.ts'
+import { trafficSourceOf, UTM_NAMES, type TrafficSource, type UnsourcedReferrers, type Utm } from './traffic-source.ts'
 import { visitorOf, type Visitor } from './visitor.ts'
 import { moment, object, text, url } from './schema-parts.ts'
 
@@ -123,7 +123,7 @@ export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Vis
   const landing = given.landedAtMs === undefined ? { sourceReferrer: given.referrer ?? '' } : {}
   const visit = { ...NO_PAGE_FIELDS, ...rest, ...landing, ...given }
   return {
-    traffic: trafficOf(visit, new Set([visit.origin])),
+    traffic: trafficOf(visit, { origins: new Set([visit.origin]), ignoredReferrers: [] }),
     visitor: visitorOf({ userAgent: '', client: visit.client }),
     ...visit,
   }
@@ -131,9 +131,9 @@ export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Vis
 
 export function trafficOf(
   { utm, sourceReferrer, ref, click }: PageFields,
-  origins: ReadonlySet<string>,
+  unsourced: UnsourcedReferrers,
 ): TrafficSource {
-  return trafficSourceOf({ utm, referrer: sourceReferrer, ref, click }, origins)
+  return trafficSourceOf({ utm, referrer: sourceReferrer, ref, click }, unsourced)
 }
 
 function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {

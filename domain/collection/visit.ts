@@ -119,7 +119,7 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     origin,
     pageUrl: clean(page.address.origin + page.address.path),
     ...fields,
-    traffic: trafficOf(fields, website.origins),
+    traffic: trafficOf(fields, website),
     visitor: context.visitor,
     identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: marks.gpc, clean }),
     gpc: marks.gpc,

@@ -111,5 +111,11 @@ export function emptyRow(dimension: string): RowKind {
   return dimension === 'campaign' ? 'no_campaign' : 'none'
 }
 
+/**
+ * What becomes of installs from CI, containers and tests, which figures leave out: they are counted with the others, or alone.
+ */
+export const LEFT_OUT_CHOICES = ['include', 'only'] as const
+export type LeftOutChoice = (typeof LEFT_OUT_CHOICES)[number]
+
 /** More values of an hour and dimension are counted as `other`. */
 export const MAX_HOUR_VALUES = 2_000

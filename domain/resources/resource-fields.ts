@@ -6,6 +6,8 @@ import { LIMITS } from '../limits.ts'
 /** The longest name of any Kubernetes object. */
 export const OBJECT_NAME_CHARS = 253
 const NAMESPACE_CHARS = 63
+/** DNS's maximum. */
+const HOST_CHARS = 253
 /** Scheme, a host of 253 characters, DNS's maximum, and a port. */
 const ORIGIN_CHARS = 300
 
@@ -38,6 +40,16 @@ export const id: JsonSchema = {
   pattern: ID_PATTERN,
   patternMeaning: ID_MEANING,
 }
+
+/** A host as `URL.hostname` spells it: other spellings would never equal that of a referrer. */
+export const hostName = (description: string): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: HOST_CHARS,
+  pattern: '^[a-z0-9_-]+([.][a-z0-9_-]+)*$',
+  patternMeaning: 'must be a host such as accounts.google.com: lower case, without scheme, port and path',
+})
 
 /** The payment provider's ID of one of its own objects. */
 export const paymentId = (description: string): JsonSchema => ({

@@ -4,12 +4,20 @@ import type { AllowedNamespaces } from '../catalog.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
-import type { DestinationMode, EventType, HookScan, Inclusion, Plan, VisitPolicy } from '../model.ts'
-import { DESTINATION_MODES, EVENT_TYPES, HOOK_SCANS, INCLUSIONS, PLANS, VISIT_POLICIES } from '../model.ts'
+import type { CrossOrigin, DestinationMode, EventType, HookScan, Inclusion, Plan, VisitPolicy } from '../model.ts'
+import {
+  CROSS_ORIGINS,
+  DESTINATION_MODES,
+  EVENT_TYPES,
+  HOOK_SCANS,
+  INCLUSIONS,
+  PLANS,
+  VISIT_POLICIES,
+} from '../model.ts'
 import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
-import { address, displayName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
+import { address, displayName, hostName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
 import { WEBHOOK_SCHEMA, type WebhookSpec } from './webhook-schema.ts'
 import { memberOf, objectOf } from '../strict-json.ts'
 
@@ -73,6 +81,8 @@ interface WebsiteSpec extends InstallationSpec {
   readonly providers: readonly ProviderId[]
   readonly retentionDays: number
   readonly hook: { readonly scan: HookScan }
+  readonly crossOrigin: CrossOrigin
+  readonly ignoredReferrers: readonly string[]
   readonly selectionPolicy: VisitPolicy
   readonly warnings: { readonly installationsPerVisit: number }
   readonly allowedNamespaces?: AllowedNamespaces
@@ -225,6 +235,22 @@ const website: JsonSchema = {
           enum: HOOK_SCANS,
         },
       },
+    },
+    crossOrigin: {
+      type: 'string',
+      description:
+        "Whether a link from one of the website's origins to another carries where the visitor came from, as `_whence` in its address.",
+      default: 'Carry',
+      enum: CROSS_ORIGINS,
+    },
+    ignoredReferrers: {
+      type: 'array',
+      description:
+        'Hosts that visitors come back from and that are no source, such as those of sign-in and payment. Each counts alone, without its subdomains.',
+      default: [],
+      maxItems: LIMITS.ignoredReferrers,
+      uniqueItems: true,
+      items: hostName('A host, for example accounts.google.com.'),
     },
     selectionPolicy: {
       type: 'string',

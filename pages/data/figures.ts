@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, daysOf, type FigureFilters } from './period.ts'
+import { boundsOf, daysOf, type CountingFilters, type FigureFilters } from './period.ts'
 
 export type FunnelCounts = JsonFrom<'funnel'>['total']
 
@@ -27,7 +27,7 @@ export function funnelQuery(organization: string, filters: FigureFilters) {
   return figuresQuery<FunnelFigures>('funnel', organization, filters)
 }
 
-export function matchQuery(organization: string, filters: FigureFilters) {
+export function matchQuery(organization: string, filters: CountingFilters) {
   return figuresQuery<MatchFigures>('match', organization, filters)
 }
 
@@ -39,15 +39,17 @@ export function sharedCommandsQuery(organization: string, filters: FigureFilters
 }
 
 export function commandFilters(filters: FigureFilters): FigureFilters {
-  return { ...filters, days: Math.min(daysOf(filters), MOST_COMMAND_DAYS) }
+  const { website } = filters
+  const days = Math.min(daysOf(filters), MOST_COMMAND_DAYS)
+  return website === undefined ? { days } : { days, website }
 }
 
-export function sourcesQuery(organization: string, filters: FigureFilters, by: SourceDimension) {
+export function sourcesQuery(organization: string, filters: CountingFilters, by: SourceDimension) {
   return figuresQuery<SourceFigures>('sources', organization, filters, { by })
 }
 
 /** Previous figures stay on the page while new ones load, so that it does not jump. */
-function figuresQuery<T>(page: FiguresName, organization: string, filters: FigureFilters, more: FigureChoice = {}) {
+function figuresQuery<T>(page: FiguresName, organization: string, filters: CountingFilters, more: FigureChoice = {}) {
   const address = figuresPath(page, organization, filters, more)
   return queryOptions({
     queryKey: ['figures', address],
@@ -63,10 +65,10 @@ type FigureChoice = { readonly by?: SourceDimension }
 export function figuresPath(
   page: FiguresName,
   organization: string,
-  filters: FigureFilters,
+  filters: CountingFilters,
   more: FigureChoice = {},
 ): string {
-  const { website } = filters
-  const wanted = query({ ...boundsOf(filters), website, ...more })
+  const { website, leftOut } = filters
+  const wanted = query({ ...boundsOf(filters), website, leftOut, ...more })
   return path(`/api/organizations/:organization/${page}`, { organization }) + wanted
 }

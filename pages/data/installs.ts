@@ -2,7 +2,13 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
-import { MACHINE_DIMENSIONS, ORIGIN_DIMENSIONS, type OriginDimension } from '../../domain/figures/installs.ts'
+import {
+  LEFT_OUT_CHOICES,
+  MACHINE_DIMENSIONS,
+  ORIGIN_DIMENSIONS,
+  type LeftOutChoice,
+  type OriginDimension,
+} from '../../domain/figures/installs.ts'
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from './ask.ts'
@@ -35,6 +41,8 @@ export interface ShownInstallFilters extends OriginFilters {
   /** Whole seconds from that visit to the install: at least, and fewer than. */
   readonly leastVisitAge?: number
   readonly visitAgeBelow?: number
+  /** What becomes of those from CI, containers and tests, which figures leave out. */
+  readonly leftOut?: LeftOutChoice
   /** Unix ms, inclusive. */
   readonly since?: number
   /** Unix ms, exclusive. */
@@ -51,13 +59,22 @@ export function installFiltersOf(search: Readonly<Record<string, unknown>>): Sho
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     return value === '' && !isEmptyToo ? undefined : String(value)
   }
+  const leftOut = LEFT_OUT_CHOICES.find((choice) => choice === search['leftOut'])
   const numberOf = (name: string) => (typeof search[name] === 'number' ? search[name] : undefined)
   return {
     ...partialOf(NAMES, (name) => textOf(name, false)),
     ...partialOf(MAYBE_EMPTY, (name) => textOf(name, true)),
     ...partialOf(NUMBERS, numberOf),
+    ...(leftOut === undefined ? {} : { leftOut }),
     ...momentsOf(search),
   }
+}
+
+const FIGURES = ['kind', 'version', 'country', 'place', ...ORIGIN_DIMENSIONS] as const
+
+/** The list holds what figures count by these filters: nothing from CI, containers and tests, unless that is asked for. */
+export function areOfFigures(filters: ShownInstallFilters): boolean {
+  return FIGURES.some((name) => filters[name] !== undefined)
 }
 
 export type InstallLine = ListedInstall['install']

@@ -16,6 +16,11 @@ export interface FigureFilters {
   readonly website?: string
 }
 
+/** Also whether installs are counted that figures leave out: from CI, containers and tests. */
+export interface CountingFilters extends FigureFilters {
+  readonly leftOut?: 'include'
+}
+
 const DEFAULT_DAYS = 7
 
 /** Of the visits that Live counts. */
@@ -27,6 +32,10 @@ export function figureFilters({ days, website }: Readonly<Record<string, unknown
     ...(known === undefined || known.days === DEFAULT_DAYS ? {} : { days: known.days }),
     ...(typeof website === 'string' && website !== '' ? { website } : {}),
   }
+}
+
+export function countingFilters(search: Readonly<Record<string, unknown>>): CountingFilters {
+  return { ...figureFilters(search), ...(search['leftOut'] === 'include' ? { leftOut: 'include' } : {}) }
 }
 
 export interface Bounds {

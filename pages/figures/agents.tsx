@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { matchQuery, type MatchFigures } from '../data/figures.ts'
-import type { FigureFilters } from '../data/period.ts'
+import type { CountingFilters } from '../data/period.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { shownCount, shareText } from '../parts/numbers.tsx'
 import { Empty, Problem } from '../parts/states.tsx'
@@ -13,11 +13,12 @@ import { Breakable } from '../parts/breakable.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { InstallBreakdown } from './breakdown.tsx'
+import { LeftOut } from './left-out.tsx'
 import { listFilters } from './list-of.ts'
 
 interface AgentsProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: CountingFilters
 }
 
 export function Agents({ organization, filters }: AgentsProps): ReactNode {
@@ -31,6 +32,7 @@ export function Agents({ organization, filters }: AgentsProps): ReactNode {
       {data !== undefined && (
         <div aria-busy={isPlaceholderData} className="figures">
           <ExampleNotice until={data.exampleUntil} />
+          <LeftOut organization={organization} filters={filters} figures={data} isBusy={isPlaceholderData} />
           <AgentFigures organization={organization} filters={filters} figures={data} />
         </div>
       )}
@@ -88,7 +90,7 @@ function AgentPages({ organization, filters, figures }: AgentFiguresProps): Reac
       ) : (
         <>
           <table className="list stacks">
-            <TableHead columns={['Page', 'Agent', { number: 'Installs' }]} />
+            <TableHead columns={['Page', 'Agent', { figure: 'installs' }]} />
             <tbody>
               {figures.agentPages.map(({ agent, page, installs }) => (
                 <tr key={`${agent} ${page}`}>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 
 import { rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
 import type { ValuedInstalls } from '../data/figures.ts'
-import { nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
+import { nameOfBefore, type Bounds, type CountingFilters } from '../data/period.ts'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
@@ -17,7 +17,7 @@ interface InstallBreakdownProps {
   /** Of the period, and of the one before it. */
   readonly figures: Readonly<Record<'now' | 'before', readonly ValuedInstalls[]>>
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: CountingFilters
   readonly bounds: Bounds
 }
 
@@ -34,7 +34,7 @@ export function InstallBreakdown({
     <section className="card breakdown">
       <h2>{title}</h2>
       <table className="list">
-        <TableHead columns={[null, { number: 'Installs' }, { number: 'Match rate' }]} />
+        <TableHead columns={[null, { figure: 'installs' }, { figure: 'match_rate' }]} />
         <tbody>
           {figures.now.map((row) => (
             <tr key={rowKey(row)}>
@@ -63,7 +63,7 @@ interface InstallsOfRowProps {
   readonly row: ValuedInstalls
   readonly by: InstallDimension
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: CountingFilters
   readonly bounds: Bounds
 }
 

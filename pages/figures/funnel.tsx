@@ -9,11 +9,13 @@ import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.
 import { Columns } from '../parts/columns.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
+import { FigureLegend } from '../parts/figure-word.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
+import { Programs } from './programs.tsx'
 import { StepLink, STEPS } from './steps.tsx'
 
 export function FunnelPage(): ReactNode {
@@ -90,25 +92,11 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
         Each visit counts once, in the hour in which it began, with every step that it has reached until now. Each
         number leads to these visits. Arrows compare with {nameOfBefore(filters)}, which had more time to get on.
       </p>
-      <LeftOut figures={figures} />
+      <FigureLegend of={['visits', 'copied', 'ran']} />
+      <Programs figures={figures} since={nameOfBefore(filters)} />
     </section>
   )
 }
-
-/** Page views of programs, which are no visits. */
-function LeftOut({ figures }: { readonly figures: FunnelFigures }): ReactNode {
-  const { leftOut } = figures
-  if (leftOut.length === 0) return null
-  const all = leftOut.reduce((sum, { pageViews }) => sum + pageViews, 0)
-  const kinds = leftOut.map(({ kind, pageViews }) => `${PROGRAMS[kind] ?? kind} ${shownCount(pageViews)}`)
-  return (
-    <p className="footnote">
-      {shownCount(all)} page views of programs are not among them: {kinds.join(', ')}.
-    </p>
-  )
-}
-
-const PROGRAMS: Readonly<Record<string, string>> = { bot: 'crawlers', automation: 'automated browsers' }
 
 /** Many hooks report only the end of an install, so a zero at this step is no loss. */
 function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {

@@ -1,12 +1,13 @@
 /** Links from a figure to what it counts: visits one by one, or install events. */
 
 import type { ShownInstallFilters } from '../data/installs.ts'
-import type { Bounds, FigureFilters } from '../data/period.ts'
+import type { Bounds, CountingFilters, FigureFilters } from '../data/period.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 
-/** Installs of the same period and website, with further filters. */
-export function listFilters(bounds: Bounds, filters: FigureFilters, more: ShownInstallFilters): ShownInstallFilters {
-  return { ...periodAndWebsite(bounds, filters), ...more }
+/** Installs of the same period and website, as they are counted, with further filters. */
+export function listFilters(bounds: Bounds, filters: CountingFilters, more: ShownInstallFilters): ShownInstallFilters {
+  const { leftOut } = filters
+  return { ...periodAndWebsite(bounds, filters), ...(leftOut === undefined ? {} : { leftOut }), ...more }
 }
 
 /** Visits that began in the same period on the same website, with further filters. */

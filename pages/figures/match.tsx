@@ -4,31 +4,34 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { MACHINE_NAMES } from '../../domain/figures/installs.ts'
+import { MACHINE_NAMES, type InstallCount } from '../../domain/figures/installs.ts'
 import { figuresPath, matchQuery, type MatchFigures } from '../data/figures.ts'
-import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { countingFilters, nameOfBefore, type CountingFilters } from '../data/period.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
+import { FigureLegend, FigureWord } from '../parts/figure-word.tsx'
 import { POLICIES, reasonWords } from '../parts/install-words.ts'
 import { Bar, Change, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { InstallBreakdown } from './breakdown.tsx'
+import { LeftOut } from './left-out.tsx'
 import { listFilters } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
 
 export function MatchPage(): ReactNode {
   const organization = useOrganization()
-  const filters = figureFilters(useSearch({ strict: false }))
+  const filters = countingFilters(useSearch({ strict: false }))
   return organization === null ? null : <Match organization={organization.id} filters={filters} />
 }
 
 interface MatchProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: CountingFilters
 }
 
 function Match({ organization, filters }: MatchProps): ReactNode {
@@ -48,7 +51,12 @@ function Match({ organization, filters }: MatchProps): ReactNode {
     >
       <Problem error={error} />
       <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
-      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && (
+        <>
+          <ExampleNotice until={data.exampleUntil} />
+          <LeftOut organization={organization} filters={filters} figures={data} isBusy={isPlaceholderData} />
+        </>
+      )}
       {data !== undefined &&
         (data.total.installs === 0 ? (
           <NoEvents organization={organization} />
@@ -66,6 +74,7 @@ function RateParts(props: RatePartProps): ReactNode {
   return (
     <>
       <Rate {...props} />
+      <Beside {...props} />
       <WhyNot {...props} />
       <Policies {...props} />
       <TimeToInstall {...props} />
@@ -118,11 +127,7 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
           )}
         </p>
         <Bar share={judged === 0 ? 0 : total.matched / judged} />
-        {figures.leftOut > 0 && (
-          <p className="footnote">
-            {shownCount(figures.leftOut)} more are from CI, containers and tests, and are in no figure.
-          </p>
-        )}
+        <FigureLegend of={['match_rate', 'installs']} />
         {total.counted > 0 && (
           <p className="footnote">
             <InstallsLink
@@ -138,6 +143,42 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
         )}
       </div>
     </section>
+  )
+}
+
+/** Of the same installs and their machines. No list can hold just those with a known source, or those that ran. */
+function Beside(props: RatePartProps): ReactNode {
+  const { total, before } = props.figures
+  const since = nameOfBefore(props.filters)
+  return (
+    <dl className="tiles">
+      {(['known_source', 'ran', 'upgrades', 'reinstalls'] as const).map((name) => (
+        <Tile
+          key={name}
+          title={<FigureWord of={name} />}
+          value={
+            <>
+              <CountOfKind {...props} name={name} />{' '}
+              <Change now={total[name]} before={before.total[name]} since={since} />
+            </>
+          }
+        />
+      ))}
+    </dl>
+  )
+}
+
+const KINDS: Readonly<Record<string, string>> = { upgrades: 'upgrade', reinstalls: 'reinstall' }
+
+/** Leads to the events that it counts, if these are of one kind. */
+function CountOfKind({ name, ...props }: RatePartProps & { readonly name: InstallCount }): ReactNode {
+  const count = props.figures.total[name]
+  const kind = KINDS[name]
+  if (kind === undefined || count === 0) return shownCount(count)
+  return (
+    <InstallsLink {...props} more={{ kind }}>
+      {shownCount(count)}
+    </InstallsLink>
   )
 }
 

@@ -1,8 +1,8 @@
-/** Filters of the page of sources: the period, the website, and the dimension that visits are counted by. */
+/** Filters of the page of sources: the period, the website, what is counted, and by which dimension. */
 
 import { MACHINE_DIMENSIONS, MACHINE_NAMES, ORIGIN_DIMENSIONS, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import type { SourceDimension } from '../data/figures.ts'
-import { figureFilters, type FigureFilters } from '../data/period.ts'
+import { countingFilters, type CountingFilters } from '../data/period.ts'
 
 /** Tabs of the page: what installs and visits are counted by, and the commands that several machines used. */
 type ShownBy = SourceDimension | 'command'
@@ -13,12 +13,12 @@ export const SOURCE_DIMENSIONS: readonly { readonly by: ShownBy; readonly title:
   { by: 'command', title: 'Shared commands' },
 ]
 
-export interface SourceFilters extends FigureFilters {
+export interface SourceFilters extends CountingFilters {
   /** `source` if absent. */
   readonly by?: ShownBy
 }
 
 export function sourceFilters(search: Readonly<Record<string, unknown>>): SourceFilters {
   const known = SOURCE_DIMENSIONS.find(({ by }) => by === search['by'])
-  return { ...figureFilters(search), ...(known === undefined || known.by === 'source' ? {} : { by: known.by }) }
+  return { ...countingFilters(search), ...(known === undefined || known.by === 'source' ? {} : { by: known.by }) }
 }

@@ -11,6 +11,7 @@ import type { ShownVisitFilters } from '../data/visits.ts'
 import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
+import { FigureLegend } from '../parts/figure-word.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -19,6 +20,7 @@ import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
 import { InstallsOfRow } from './breakdown.tsx'
+import { LeftOut } from './left-out.tsx'
 import { listFilters, visitsOf } from './list-of.ts'
 import { rowLabel, visitsOfRow } from './rows.ts'
 import { SharedCommands } from './fan-out.tsx'
@@ -90,12 +92,18 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
     <>
       <Problem error={error} />
       <Waiting what="sources" query={query} queryKey={options.queryKey} />
-      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && (
+        <>
+          <ExampleNotice until={data.exampleUntil} />
+          <LeftOut organization={organization} filters={filters} figures={data} isBusy={isPlaceholderData} />
+        </>
+      )}
       {data !== undefined &&
         (data.total.visits?.visits === 0 && data.total.installs === 0 ? (
           <NoSources organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
+            <FigureLegend of={COUNTED} isOnlyNarrow />
             <SourceTable organization={organization} filters={filters} by={by} figures={data} />
             <p className="footnote">
               Visits count when they began, installs when they came in; one visit can lead to many installs.{' '}
@@ -114,7 +122,7 @@ interface SourceTableProps extends SourcesProps {
   readonly figures: SourceFigures
 }
 
-const COUNT_HEADS = ['Visits', 'Copied', 'Conversion', 'Installs', 'Of installs'] as const
+const COUNTED = ['visits', 'copied', 'conversion', 'installs'] as const
 
 function SourceTable(props: SourceTableProps): ReactNode {
   const { by, figures, filters } = props
@@ -125,7 +133,8 @@ function SourceTable(props: SourceTableProps): ReactNode {
         <TableHead
           columns={[
             SOURCE_DIMENSIONS.find((each) => each.by === by)?.title ?? null,
-            ...COUNT_HEADS.map((head) => ({ number: head })),
+            ...COUNTED.map((figure) => ({ figure })),
+            { number: 'Of installs' },
           ]}
         />
         <tbody>

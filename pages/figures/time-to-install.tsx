@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { MatchFigures } from '../data/figures.ts'
-import type { FigureFilters } from '../data/period.ts'
+import type { CountingFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { shownCount, spanText } from '../parts/numbers.tsx'
 import { listFilters } from './list-of.ts'
@@ -13,7 +13,7 @@ type Buckets = MatchFigures['timeToInstall']
 
 interface TimeToInstallProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: CountingFilters
   readonly figures: MatchFigures
 }
 

@@ -62,10 +62,21 @@ function InstallTableRow({
       <td>
         {[install.platform, install.arch].filter((part) => part !== '').join(' ')}
         {install.agent !== '' && <small>by {install.agent}</small>}
+        <LeftOutMark install={install} />
       </td>
       <td translate="no">{install.install_path}</td>
     </tr>
   )
+}
+
+/** Why figures leave it out. */
+function LeftOutMark({ install }: { readonly install: InstallLine }): ReactNode {
+  const reasons = [
+    ...(install.is_ci ? ['in CI'] : []),
+    ...(install.is_container ? ['in a container'] : []),
+    ...(install.is_test ? ['a test'] : []),
+  ]
+  return reasons.length === 0 ? null : <small>{reasons.join(', ')}</small>
 }
 
 /** The mark conveys it without colour. */

@@ -4,7 +4,13 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { installFiltersOf, installsExport, installsQuery, type ShownInstallFilters } from '../data/installs.ts'
+import {
+  areOfFigures,
+  installFiltersOf,
+  installsExport,
+  installsQuery,
+  type ShownInstallFilters,
+} from '../data/installs.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { More, Waiting } from '../parts/waiting.tsx'
@@ -37,8 +43,28 @@ function Installs({ organization, filters }: InstallsProps): ReactNode {
         filters={filters}
         onChange={(search) => void navigate({ to: '.', search: { ...search }, replace: true })}
       />
+      <LeftOutSwitch filters={filters} />
       <List organization={organization.id} filters={filters} />
     </Page>
+  )
+}
+
+/** Only a list of what figures count leaves anything out. */
+function LeftOutSwitch({ filters }: { readonly filters: ShownInstallFilters }): ReactNode {
+  if (!areOfFigures(filters) || filters.leftOut === 'only') return null
+  const areListed = filters.leftOut === 'include'
+  return (
+    <p className="left-out">
+      Those from CI, containers and tests are {areListed ? 'among them' : 'left out'}
+      {' · '}
+      <Link
+        to="."
+        search={({ leftOut: _, ...before }) => (areListed ? before : { ...before, leftOut: 'include' })}
+        replace
+      >
+        {areListed ? 'leave them out' : 'list them, too'}
+      </Link>
+    </p>
   )
 }
 

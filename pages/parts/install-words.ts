@@ -109,19 +109,25 @@ const FILTERS: Readonly<Record<string, string>> = {
   ...MACHINE_NAMES,
   ...ORIGIN_NAMES,
   agent: 'Run by',
-  ranBy: 'Run by',
   leastVisitAge: 'After the visit',
   visitAgeBelow: 'After the visit',
   kind: 'Counted as',
 }
 
+/** Filters of few values, each with words of its own; without words it is no chip. */
+const CHOICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ranBy: { agent: 'Run by a coding agent', person: 'Run by a person' },
+  leftOut: { only: 'Only from CI, containers and tests' },
+}
+
 /** "Source: newsletter"; null for a filter with a field of its own. */
 export function filterText(name: string, value: string): string | null {
+  const choice = CHOICES[name]
+  if (choice !== undefined) return choice[value] ?? null
   const title = FILTERS[name]
   if (title === undefined) return null
   if (name === 'policy') return `${title}: ${POLICIES[value]?.name ?? value}`
   if (name === 'reason') return `${title}: ${reasonWords(value).name}`
-  if (name === 'ranBy') return value === 'agent' ? 'Run by a coding agent' : 'Run by a person'
   if (name === 'leastVisitAge') return `${title}: at least ${spanText(1_000 * Number(value))}`
   if (name === 'visitAgeBelow') return `${title}: less than ${spanText(1_000 * Number(value))}`
   if (value === '') return name === 'agent' ? 'Run by a person' : `${title}: none`

@@ -2,8 +2,11 @@
 
 import type { ReactNode } from 'react'
 
-/** `{ number }` is above numbers; null is a column without a heading. */
-type Heading = string | { readonly number: string } | null
+import { FIGURE_WORDS, type FigureName } from '../../domain/figures/figure-words.ts'
+import { FigureWord } from './figure-word.tsx'
+
+/** `{ number }` is above numbers, `{ figure }` above those that have a card; null is a column without a heading. */
+type Heading = string | { readonly number: string } | { readonly figure: FigureName; readonly title?: string } | null
 
 export function TableHead({ columns }: { readonly columns: readonly Heading[] }): ReactNode {
   return (
@@ -15,6 +18,14 @@ export function TableHead({ columns }: { readonly columns: readonly Heading[] })
 
 function headingCell(heading: Heading): ReactNode {
   if (heading === null) return <td key="" />
+  if (typeof heading === 'object' && 'figure' in heading) {
+    const { figure, title = FIGURE_WORDS[figure].title } = heading
+    return (
+      <th key={title} scope="col" className="number" data-figure={title}>
+        <FigureWord of={figure}>{title}</FigureWord>
+      </th>
+    )
+  }
   const text = typeof heading === 'string' ? heading : heading.number
   return (
     <th key={text} scope="col" {...(text === heading ? {} : { className: 'number' })}>

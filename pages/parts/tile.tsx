@@ -3,7 +3,8 @@
 import type { ReactNode } from 'react'
 
 interface TileProps {
-  readonly title: string
+  /** A text, or the word of a number. */
+  readonly title: ReactNode
   /** A text, or a link that shows it. */
   readonly value: ReactNode
 }

@@ -120,6 +120,8 @@ const LABELS: Readonly<Record<string, string>> = {
   id: 'ID',
   websiteRef: 'Website',
   eventTypes: 'Types of install events',
+  crossOrigin: 'Landing on links to your other origins',
+  ignoredReferrers: 'Referrers that are no source',
   ci: 'Installs in CI and containers',
   repeats: 'Upgrades, reinstalls and later events',
 }

@@ -121,9 +121,9 @@ function DayBars({ days, organization }: DayProps): ReactNode {
           columns={[
             'Day',
             null,
-            { number: 'Page views' },
-            { number: 'Install events' },
-            { number: 'of them installs' },
+            { figure: 'page_views' },
+            { figure: 'install_events' },
+            { figure: 'installs', title: 'of them installs' },
           ]}
         />
         <tbody>

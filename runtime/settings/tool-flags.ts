@@ -73,6 +73,10 @@ export const REPORT_FLAGS = {
   '--time-zone': { placeholder: 'ZONE', doc: 'Time zone of hours and days, such as Europe/Berlin. (default: UTC)' },
   '--since': { placeholder: 'TIME', doc: 'From this time on: a date, or an age such as 7d. (default: 30 days)' },
   '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
+  '--include-left-out': {
+    placeholder: null,
+    doc: 'Count installs from CI, containers and tests, too. Visits stay as they are.',
+  },
   '--csv': { placeholder: null, doc: 'Comma-separated values; what a spreadsheet would run is defused.' },
 } as const
 

@@ -2,11 +2,12 @@
 
 import * as debug from './debug.ts'
 import type { Page, PageOptions, Scope } from './types.ts'
-import { loadExtras, loadReaders, loadRecorder } from './load-script.ts'
-import { globalOf } from './native.ts'
+import { withoutCarried } from './carried.ts'
+import { globalOf } from './global.ts'
 import { onPageChange } from './page-change.ts'
 import { safely } from './page.ts'
 import { asker, resume } from './parts.ts'
+import { EXTRAS_PLACE, RECORDER_PLACE } from './places.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
 import type { Whence, WhenceCallback } from '../whence.d.ts'
@@ -19,7 +20,7 @@ export function boot(options: PageOptions): Whence {
   // Until the script has loaded, the interface is a queue. An element of that name is neither.
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const earlier = globalOf('whence') as Partial<Whence & WhenceCallback[]> | undefined
-  if (typeof earlier?.scope === 'function') return earlier.scope(options.project)
+  if (earlier?.scope) return earlier.scope(options.project)
   const { consent = 'granted', pageId, manual, spa } = options.tagAttributes
   // An insecure context offers no hashing and no storage for markers.
   const mayCollect = isSecureContext && consent !== 'denied'
@@ -31,9 +32,8 @@ export function boot(options: PageOptions): Whence {
     // A misspelt word must not count as consent.
     isAllowed: mayCollect && consent === 'granted',
     isAutomatic: manual === undefined,
-    extras: { load: loadExtras },
-    readers: { load: loadReaders },
-    recorder: { load: loadRecorder },
+    extras: { place: EXTRAS_PLACE },
+    recorder: { place: RECORDER_PLACE },
     ask: asker(() => page),
     scopes: new Map<string, Scope>(),
     scopeOf: (name = options.project) => {
@@ -47,15 +47,22 @@ export function boot(options: PageOptions): Whence {
     },
   }
   if (DEBUG) safely(() => debug.explainPage(page, consent))
+  safely(() => {
+    const plain = withoutCarried(location.href)
+    if (plain === location.href) return
+    page.view.isOpen = true
+    history.replaceState(history.state, '', plain)
+    // Routers put it back.
+    void page.ask(page.recorder, (recorder) => recorder)
+  })
   const whence = (window.whence = page.scopeOf().whence)
   // Something may have become possible: its route has changed, or it shows a command now.
   safely(() => {
     let { pathname } = location
     // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-    const navigation = spa !== undefined && (globalOf('navigation') as EventTarget | undefined)
-    if (navigation) {
-      navigation.addEventListener('currententrychange', () => {
+    if (spa !== undefined) {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
+      ;(globalOf('navigation') as EventTarget | undefined)?.addEventListener('currententrychange', () => {
         // Routers also replace an entry by itself, and fragments change.
         if (pathname === location.pathname) return
         pathname = location.pathname

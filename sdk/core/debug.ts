@@ -3,7 +3,7 @@
  * `browser.debug.js`.
  */
 
-import { nativeDocument } from './native.ts'
+import { documentValue, findInPage } from './document-value.ts'
 import type { ServiceAnswer, Page } from './types.ts'
 
 const said = new Set<string>()
@@ -51,11 +51,11 @@ export function explainPage(page: Page, consent: string): void {
 }
 
 function checkCommands({ tagAttributes: { commands = '' } }: Page): void {
-  if (!nativeDocument.querySelector(`:is([data-whence-command],${commands})`))
+  if (!findInPage(`:is([data-whence-command],${commands})`))
     say('No install command is marked on this page: add data-whence-command to the element that shows it.')
-  for (const button of nativeDocument.querySelectorAll<HTMLElement>('[data-whence-copy]')) {
+  for (const button of documentValue('documentElement').querySelectorAll<HTMLElement>('[data-whence-copy]')) {
     const selector = button.dataset['whenceCopy']
-    if (selector && !nativeDocument.querySelector(selector))
+    if (selector && !findInPage(selector))
       warn(`data-whence-copy="${selector}" matches no element: let it name the install command.`)
   }
 }

@@ -1,3 +1,15 @@
-/** A value of the document that the page cannot replace, as `native.ts` gives it, for parts that need nothing else of that file. */
-export const documentValue = (name: 'cookie' | 'currentScript'): unknown =>
+/**
+ * What the page's document has of its class, whatever its elements are called: the name or ID of an element becomes a property of the
+ * document, and shadows these. Smaller than `native.ts`, for the parts that every visitor loads.
+ */
+
+interface PageDocument extends Document {
+  readonly prerendering?: boolean
+}
+
+/** A value of the document that no element replaces. */
+export const documentValue = <Name extends keyof PageDocument>(name: Name): PageDocument[Name] =>
   Reflect.get(Document.prototype, name, document)
+
+/** The first element that matches. The root element has no names of others. */
+export const findInPage = (selector: string): Element | null => documentValue('documentElement').querySelector(selector)

@@ -1,6 +1,7 @@
-/** The few limits of the service that the SDK obeys; the build bundles their values, not the whole table. */
+/** The few limits of the service that the SDK obeys, and the click identifiers that providers take; the build bundles these values, not the whole tables. */
 
 import { LIMITS } from '../../domain/limits.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 
 /** Longest prefix that a provider puts before a click ID to form its identifier. */
 const CLICK_PREFIX_CHARS = 24
@@ -16,6 +17,15 @@ export const CUSTOM_ADAPTERS = LIMITS.customAdapters
 export const CUSTOM_FIELDS = LIMITS.customFields
 export const CUSTOM_VALUE_CHARS = LIMITS.customValueChars
 export const COMMAND_CHARS = LIMITS.handoffCommandChars
+/** Of `_whence` in an address, its name included. */
+export const CARRIED_BYTES = LIMITS.carriedBytes
+export const CARRIED_LIFETIME_MS = LIMITS.carriedLifetimeMs
+export const CLICK_NAME_CHARS = LIMITS.clickNameChars
+export const SITTING_CHARS = LIMITS.sittingChars
 /** The next page view after such a pause begins another visit of figures. */
 export const SITTING_PAUSE_MS = LIMITS.sittingPauseMs
 export const SOURCE_LIFETIME_MS = LIMITS.receiptLifetimeMs
+/** The providers of click identifiers, by the parameter of an address. */
+export const CLICK_PROVIDERS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(PROVIDER_DESCRIPTORS).flatMap(({ id, clickParameters }) => clickParameters.map((name) => [name, id])),
+)

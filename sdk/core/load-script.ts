@@ -1,36 +1,33 @@
 /** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
-import type { Extras, LoadPart, Readers, VisitRecorder } from './types.ts'
-import { globalOf, nativeDocument } from './native.ts'
-
-/** Addresses of the parts below the base, and their digests: the build fills them in. */
-declare const EXTRAS: readonly [path: string, integrity: string]
-declare const READERS: readonly [path: string, integrity: string]
-declare const RECORDER: readonly [path: string, integrity: string]
+import type { Page, PartPlace, ScriptPlace } from './types.ts'
+import { documentValue } from './document-value.ts'
+import { globalOf } from './global.ts'
 
 /** The script element through which the core and a part meet, so that the page keeps one global name. */
 export interface PartScript<T> extends HTMLScriptElement {
   whence?: (part: T) => void
 }
 
-const partAt =
-  <T>(path: string, integrity: string): LoadPart<T> =>
-  async ({ serviceUrl, nonce }, take) => {
-    const url = serviceUrl + path
-    // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
-    // cache.
-    await fetch(url)
-    const script: PartScript<T> = scriptAt(url, nonce)
-    script.whence = take
-    // The empty string means anonymous; without it the browser would not check the digest.
-    script.crossOrigin = ''
-    script.integrity = integrity
-    nativeDocument.head.append(script)
-  }
-
-export const loadExtras = partAt<Extras>(...EXTRAS)
-export const loadReaders = partAt<Readers>(...READERS)
-export const loadRecorder = partAt<VisitRecorder>(...RECORDER)
+/** Passes the part to `take` once it is loaded. Rejects if it cannot be fetched. */
+export async function loadPart<T>(
+  { serviceUrl, nonce }: Page,
+  place: PartPlace<T>,
+  take: (part: T) => void,
+): Promise<void> {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- `places.ts` has no other for scripts
+  const [path, integrity] = place as ScriptPlace
+  const url = serviceUrl + path
+  // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
+  // cache.
+  await fetch(url)
+  const script: PartScript<T> = scriptAt(url, nonce)
+  script.whence = take
+  // The empty string means anonymous; without it the browser would not check the digest.
+  script.crossOrigin = ''
+  script.integrity = integrity
+  documentValue('head').append(script)
+}
 
 interface ScriptPolicy {
   createScriptURL(url: string): string
@@ -47,7 +44,8 @@ let policy: ScriptPolicy | undefined
  * go without the parts that are loaded later.
  */
 export function scriptAt(url: string, nonce: string): HTMLScriptElement {
-  const script = nativeDocument.createElement('script')
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the type of `call` does not know of the tag
+  const script = documentValue('createElement').call(document, 'script') as HTMLScriptElement
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
   const trustedTypes = globalOf('trustedTypes') as TrustedTypes | undefined
   script.nonce = nonce

@@ -19,7 +19,3 @@ export const native = <T extends object>(object: T): T =>
 
 /** The page's document. On a server, where the package may be imported, it has no properties. */
 export const nativeDocument = native(globalThis.document)
-
-/** A global of the browser, or one that a script has set; undefined if there is none. */
-export const globalOf = (name: string): unknown =>
-  Reflect.getOwnPropertyDescriptor(window, name) && Reflect.get(window, name)

@@ -1,7 +1,8 @@
 /** Loads the other parts of the SDK, once per document, when something on the page needs them. */
 
 import type { Page } from './types.ts'
-import { nativeDocument } from './native.ts'
+import { loadPart } from './load-script.ts'
+import { findInPage } from './document-value.ts'
 import { commandsOf, reportProblem, safely } from './page.ts'
 
 /** Longest wait for a part; after it, a visit or a copied command goes without it. */
@@ -14,14 +15,12 @@ export const asker =
     try {
       part.loading ??= new Promise((resolve) => {
         setTimeout(resolve, PART_MS)
-        part
-          .load(pageOf(), (loaded) => {
-            // If it arrives late, it still serves later calls.
-            part.loaded = loaded
-            resolve()
-            loaded.attend?.(pageOf())
-          })
-          .catch(reportProblem)
+        loadPart(pageOf(), part.place, (loaded) => {
+          // If it arrives late, it still serves later calls.
+          part.loaded = loaded
+          resolve()
+          loaded.attend?.(pageOf())
+        }).catch(reportProblem)
       })
       await part.loading
       return part.loaded && (await call(part.loaded))
@@ -36,5 +35,5 @@ export const resume = (page: Page): void =>
   safely(() => {
     for (const scope of page.scopes.values()) if (scope.isDue) void scope.count()
     // They also load without consent, for copy buttons; what they send and fill depends on consent.
-    if (nativeDocument.querySelector(commandsOf(page))) void page.ask(page.extras, (extras) => extras)
+    if (findInPage(commandsOf(page))) void page.ask(page.extras, (extras) => extras)
   })

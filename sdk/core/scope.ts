@@ -2,21 +2,20 @@
  * Counts a page for one website: once per document and path, with marker and activation if the browser keeps markers.
  */
 
-import type { BegunVisit, Scope, ServiceAnswer, Page } from './types.ts'
+import type { Scope, ServiceAnswer, Page } from './types.ts'
 import * as debug from './debug.ts'
-import { nativeDocument } from './native.ts'
+import { documentValue } from './document-value.ts'
 import { request } from './net.ts'
 import { reportProblem, safely } from './page.ts'
 import { resume } from './parts.ts'
 import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
-import { arrive, beginVisit, viewRoute } from './visit.ts'
+import { arrive, beginVisit, memoryKey, viewRoute } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
 export function createScope(page: Page, project: string): Scope {
   const counted = new Set<string>()
-  /** Of how the visitor arrived, in local storage. */
-  const memoryKey = `whence:${project}`
+  const key = memoryKey(project)
   /** Of the last page view. */
   let arrival: PageArrival | undefined
   /** What the document came with is the source of its first page view alone. */
@@ -24,11 +23,11 @@ export function createScope(page: Page, project: string): Scope {
   const arriveNow = () => {
     // The visitor may have refused while the caller waited: then the origin remembers nothing.
     if (!page.isAllowed) throw new Error('denied')
-    arrival = arrive(view ?? viewRoute(), memoryKey, arrival)
+    arrival = arrive(view ?? viewRoute(), key, arrival)
     view = undefined
     return arrival
   }
-  const isPrerendered = () => (nativeDocument as Document & { prerendering?: boolean }).prerendering
+  const isPrerendered = () => documentValue('prerendering')
   /** Before any request: the visitor may leave at once. */
   let first = page.isAllowed && page.isAutomatic && !isPrerendered() ? safely(arriveNow) : undefined
 
@@ -36,7 +35,8 @@ export function createScope(page: Page, project: string): Scope {
   const begin = async () => {
     // A prerendered page counts once it is shown, and never if it is not.
     if (isPrerendered()) {
-      await new Promise((resolve) => nativeDocument.addEventListener('prerenderingchange', resolve))
+      // The event does not bubble from the document.
+      await new Promise((resolve) => addEventListener('prerenderingchange', resolve, true))
     }
     const landing = first ?? arriveNow()
     first = undefined
@@ -45,13 +45,9 @@ export function createScope(page: Page, project: string): Scope {
     let sent: Promise<ServiceAnswer> | undefined
     const send = (leaving?: Event) => (sent ??= scope.send('v1/visits', body, leaving))
     // Counts a visitor who leaves with what is known by then. Once the visit is sent this does nothing.
-    addEventListener('pagehide', (event) => void send(event))
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- it never rejects, and a wrapper is bytes that every page loads
+    addEventListener('pagehide', send)
     return { body, landing, send }
-  }
-
-  const record = async (begun: BegunVisit) => {
-    await page.ask(page.recorder, (recorder) => recorder.record(page, scope, begun))
-    if (!page.recorder.loaded) await begun.send()
   }
 
   const scope: Scope = {
@@ -71,7 +67,10 @@ export function createScope(page: Page, project: string): Scope {
       if (!scope.isDue && !counted.has(location.pathname)) {
         counted.add(location.pathname)
         scope.running = Promise.all([begin(), scope.running])
-          .then(([begun]) => record(begun))
+          .then(async ([begun]) => {
+            await page.ask(page.recorder, (recorder) => recorder.record(page, scope, begun))
+            if (!page.recorder.loaded) await begun.send()
+          })
           .catch(reportProblem)
       }
       // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
@@ -89,8 +88,8 @@ export function createScope(page: Page, project: string): Scope {
       scope.currentReceipt = arrival = first = undefined
       view = page.view
       // Storage that is blocked must not keep the markers from being removed.
-      safely(() => localStorage.removeItem(memoryKey))
-      void page.ask(page.recorder, (recorder) => recorder.removeMarkers())
+      safely(() => localStorage.removeItem(key))
+      void page.ask(page.recorder, (recorder) => recorder.forget(page, scope))
     },
     whence: interfaceOf(page, () => scope, project),
   }
@@ -113,6 +112,7 @@ function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence 
     handoff: async () => (await page.ask(page.extras, (extras) => extras.handoff(scopeOf()))) ?? null,
     command: async (text) => (await page.ask(page.extras, (extras) => extras.command(scopeOf(), text))) ?? text,
     fill: (text) => safely(() => page.extras.loaded?.fill(scopeOf(), text)) ?? text,
+    link: (url) => safely(() => page.linkFor?.(scopeOf(), url)) ?? url,
     copied: () => void page.ask(page.extras, (extras) => extras.copied(scopeOf())),
     prepare: () => void page.ask(page.extras, (extras) => extras.prepare(scopeOf())),
     adapter: (name, read) => void scopeOf().adapters.set(name, read),

@@ -18,6 +18,8 @@ export interface PageView {
   readonly url: string
   readonly referrer: string
   readonly nowMs: number
+  /** Where it came from can only be said once the origins of the website are known. */
+  isOpen?: boolean
 }
 
 /**
@@ -80,11 +82,14 @@ function readLanding({ url, referrer, nowMs }: PageView, gpc: boolean): Landing 
 }
 
 /** What distinguishes sources, in the words of the address, or else the referrer. Empty if a landing has none. */
-function sourceIn({ utm, clicks, ref, click, referrer, page }: Landing): string {
+export function sourceIn({ utm, clicks, ref, click, referrer, page }: Landing): string {
   const said = JSON.stringify([utm, clicks, ref, click])
   if (said !== NO_SOURCE) return said
   return isOwnPage(referrer, page) ? '' : referrer
 }
+/** Whether a landing of its own has no other source than the page before it. */
+export const isReferred = (landing: Landing) =>
+  !landing.carried && landing.referrer && sourceIn(landing) === landing.referrer
 const NO_SOURCE = '[{},{},null,null]'
 
 /** Whether the visitor comes from another page of the website; empty if there is no previous page. */

@@ -4,7 +4,7 @@
  */
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
-import type { Landing } from './landing.ts'
+import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
@@ -24,12 +24,13 @@ export interface VisitBody {
   test?: string | undefined
   identities?: Readonly<Record<string, object | undefined>>
   previous_receipt?: string | null
+  /** Put right once the website's origins are known. */
+  source: object
+  sitting: string | undefined
+  entry: boolean | undefined
   readonly project: string
   readonly page_url: string | undefined
   readonly referrer: string | undefined
-  readonly source: object
-  readonly sitting: string | undefined
-  readonly entry: boolean | undefined
   readonly url_id: string
   readonly gpc: boolean
 }
@@ -58,6 +59,10 @@ interface TagAttributes {
   readonly variable?: string | undefined
   /** CSS selector of the commands whose `data-whence-template` counts. */
   readonly templates?: string | undefined
+  /** `query`: what a link to another origin carries always goes into its query, for pages that read the fragment. */
+  readonly carry?: string | undefined
+  /** Domain whose cookie keeps the landing for all its hosts. */
+  readonly share?: string | undefined
 }
 
 export interface PageOptions {
@@ -81,12 +86,13 @@ export interface Page extends PageOptions {
   isAllowed: boolean
   /** False if only a call starts counting. */
   readonly isAutomatic: boolean
+  /** The address with what it carries to another origin of the website; set once the keeper is loaded. */
+  linkFor?: (scope: Scope, url: string) => string
   /** By website ID. */
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
   readonly extras: PartOfSdk<Extras>
-  readonly readers: PartOfSdk<Readers>
   readonly recorder: PartOfSdk<VisitRecorder>
   /**
    * What a part answers; it is loaded once per document. Undefined if it is blocked, unreachable, was altered on the way, or cannot
@@ -99,8 +105,8 @@ export interface Page extends PageOptions {
 }
 
 /** A part of the SDK that only some pages load. */
-interface PartOfSdk<T> {
-  readonly load: LoadPart<T>
+export interface PartOfSdk<T> {
+  readonly place: PartPlace<T>
   /** Set once it is loaded. */
   loaded?: T
   /** Resolves once it is loaded, or is not waited for any longer. */
@@ -112,8 +118,10 @@ interface LoadedPart {
   readonly attend?: (page: Page) => void
 }
 
-/** Passes the part to `take` once it is loaded. Rejects if it cannot be fetched. */
-export type LoadPart<T> = (page: Page, take: (part: T) => void) => Promise<void>
+/** A script of the service: its address below the base, and its digest. */
+export type ScriptPlace = readonly [path: string, integrity: string]
+/** In the package a part is the import of a module. */
+export type PartPlace<T> = ScriptPlace | (() => Promise<T>)
 
 /** One website on this page. The extras work through it, too. */
 export interface Scope {
@@ -168,7 +176,7 @@ export interface Extras extends LoadedPart {
 /** A visit of which nothing more is asked of the page. */
 export interface BegunVisit {
   readonly body: VisitBody
-  readonly landing: Landing
+  readonly landing: PageArrival
   /** Sends it unless it is sent already, and resolves with the service's answer. */
   readonly send: () => Promise<ServiceAnswer>
 }
@@ -179,8 +187,24 @@ export interface VisitRecorder extends LoadedPart {
   readonly record: (page: Page, scope: Scope, begun: BegunVisit) => Promise<void>
   /** Adds what the service, the tags and the extras know. Rejects in the same cases. */
   readonly complete: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
-  /** Removes every marker of this origin. */
-  readonly removeMarkers: () => Promise<void>
+  /** Removes what is kept in this browser: the visitor has withdrawn consent. */
+  readonly forget: (page: Page, scope: Scope) => void
+}
+
+/** What the recorder calls to keep what later page views and installers need. */
+export interface Keeper extends LoadedPart {
+  /** Puts an arrival right by the website's origins, and its visit with it. */
+  readonly settle: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
+  /** Keeps the marker of a visit, and activates its receipt. Without `root`, where no markers are kept, it only prepares for links. */
+  readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker, root?: object) => Promise<void>
+  /** Removes every marker of this origin, and the shared cookie. */
+  readonly forget: (page: Page, scope: Scope) => Promise<void>
+}
+
+/** The service's answer to a visit, stored unchanged. */
+export interface KeptMarker {
+  readonly receipt: string
+  readonly url_id: string
 }
 
 /** What the recorder calls on websites with providers: they recognise a visitor by identifiers. */
@@ -191,7 +215,7 @@ export interface Readers extends LoadedPart {
 
 interface AskedIdentities {
   readonly config: BrowserConfig
-  readonly landing: Landing
+  readonly landing: PageArrival
   readonly page: Pick<Page, 'tagAttributes'>
   /** Its visit stops waiting for tags once a token is requested. */
   readonly scope: Pick<Scope, 'isUrgent'>

@@ -1,14 +1,14 @@
 /** Begins a visit: what the page and the origin's memory say of it. */
 
 import type { VisitBody, Page } from './types.ts'
-import { nativeDocument } from './native.ts'
+import { documentValue } from './document-value.ts'
 import { hasGpc } from './page.ts'
 import type { PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
-import { arrivalOf, isOwnPage, originAndPath } from './source.ts'
+import { arrivalOf, isReferred, isOwnPage, originAndPath } from './source.ts'
 
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
-export const viewPage = (): PageView => ({ url: location.href, referrer: nativeDocument.referrer, nowMs: Date.now() })
+export const viewPage = (): PageView => ({ url: location.href, referrer: documentValue('referrer'), nowMs: Date.now() })
 
 /** A later route of the document: it has no source of its own. */
 export const viewRoute = (): PageView => ({
@@ -17,11 +17,14 @@ export const viewRoute = (): PageView => ({
   nowMs: Date.now(),
 })
 
+/** Of what the origin remembers, in local storage. */
+export const memoryKey = (project: string) => `whence:${project}`
+
 /** The part of a visit's body that needs no request. What the page shows is read at once. */
 export async function beginVisit(page: Page, project: string, arrival: PageArrival): Promise<VisitBody> {
   const { clicks: _, seen_at: __, sitting, entry, ...source } = arrival
   const page_url = originAndPath(location.href)
-  const referrer = originAndPath(nativeDocument.referrer)
+  const referrer = originAndPath(documentValue('referrer'))
   const url_id = page.registeredId ?? (await urlIdOf(page_url))
   return { project, url_id, page_url, referrer, source, sitting, entry, gpc: hasGpc() }
 }
@@ -39,8 +42,11 @@ const urlIdOf = (pageUrl: string | undefined): Promise<string> =>
 export function arrive(view: PageView, key: string, before: PageArrival | undefined): PageArrival {
   const gpc = hasGpc()
   try {
-    const arrival = arrivalOf(view, gpc, localStorage.getItem(key) ?? '')
-    localStorage.setItem(key, JSON.stringify(arrival))
+    const recalled = localStorage.getItem(key) ?? ''
+    const arrival = arrivalOf(view, gpc, recalled)
+    // A referrer alone replaces what is remembered only once the recorder knows that it is a source.
+    if (recalled && isReferred(arrival)) view.isOpen = true
+    else localStorage.setItem(key, JSON.stringify(arrival))
     return arrival
   } catch {
     return {

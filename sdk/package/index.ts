@@ -1,7 +1,7 @@
 /** The browser SDK of Whence as a module: the same as the script tag, started by a call. */
 
 import { boot } from '../core/boot.ts'
-import { globalOf } from '../core/native.ts'
+import { globalOf } from '../core/global.ts'
 import { safely } from '../core/page.ts'
 import type { Whence, WhenceCallback } from '../whence.d.ts'
 
@@ -29,6 +29,10 @@ export interface StartOptions {
   readonly templates?: string | undefined
   /** Environment variable that carries a token, for a service with its own brand. Default: `WHENCE_HANDOFF`. */
   readonly variable?: string | undefined
+  /** `query`: what a link to another origin carries goes into its query, for pages that read the fragment. */
+  readonly carry?: 'query' | undefined
+  /** Domain whose cookie keeps the landing for all its hosts, such as `acme.dev`. */
+  readonly share?: string | undefined
   /** The `cookie_prefix` of your GA4 tag. */
   readonly ga4CookiePrefix?: string | undefined
 }
@@ -46,6 +50,7 @@ export const INERT: Whence = {
   handoff: () => Promise.resolve(null),
   command: (text) => Promise.resolve(text),
   fill: (text) => text,
+  link: (url) => url,
   copied: () => undefined,
   prepare: () => undefined,
   adapter: () => undefined,

@@ -21,7 +21,7 @@ export const cookieReader =
     // visitor's.
     if (!value || value.length > COOKIE_CHARS) return undefined
     try {
-      return value && decodeURIComponent(value)
+      return decodeURIComponent(value)
     } catch {
       return value
     }

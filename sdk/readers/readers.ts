@@ -12,7 +12,7 @@ let triesLeft = 10
 export const readers: Readers = {
   addIdentities: async (body, { config, landing, page, scope }) => {
     for (;;) {
-      const cookie = cookieReader(String(documentValue('cookie')))
+      const cookie = cookieReader(documentValue('cookie'))
       const sources = { ...config, cookie, cookiePrefix: page.tagAttributes.ga4CookiePrefix ?? '', landing }
       // At once, for a visitor who leaves. Adapters may have added theirs meanwhile.
       body.identities = { ...body.identities, ...identitiesIn(sources) }

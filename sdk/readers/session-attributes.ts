@@ -18,7 +18,7 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
   const lean = {
     gad_source: clicks['gad_source'],
     gad_campaignid: clicks['gad_campaignid'],
-    landing_page_url: `${landing.page ?? ''}?${new URLSearchParams([...campaign, ...ad]).toString()}`,
+    landing_page_url: `${landing.page ?? ''}?${String(new URLSearchParams([...campaign, ...ad]))}`,
     // Google requires microseconds, as a string.
     session_start_time_usec: `${landing.landed_at}000`,
   }
@@ -32,9 +32,9 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
 }
 
 function encode(attributes: object): string {
-  const bytes = new TextEncoder().encode(JSON.stringify(attributes))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  // UTF-8, a character for each byte.
+  return btoa(unescape(encodeURIComponent(JSON.stringify(attributes))))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=/g, '')
 }

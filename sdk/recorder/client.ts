@@ -4,15 +4,20 @@ interface UserAgentData {
   getHighEntropyValues(names: string[]): Promise<object>
 }
 
-/** The `client` object of a visit. Hints that the browser does not offer are absent. Never rejects. */
-export async function readClient(): Promise<object> {
-  const { userAgentData, brave } = navigator as Navigator & { userAgentData?: UserAgentData; brave?: object }
-  return {
-    // Brands, mobile and platform are always included.
-    ...(await userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)),
-    brave: !!brave,
-    touch: !!navigator.maxTouchPoints,
-    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    language: navigator.language,
-  }
-}
+const browser = navigator as Navigator & { userAgentData?: UserAgentData; brave?: object }
+
+/** Client hints; undefined if the browser does not offer any. Never rejects. */
+export const readHints = (): Promise<object | undefined> | undefined =>
+  // Brands, mobile and platform are always included.
+  browser.userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)
+
+/** The `client` object of a visit. */
+export const clientOf = (hints: object | undefined): object => ({
+  ...hints,
+  brave: !!browser.brave,
+  // Whether a script drives this browser.
+  automation: browser.webdriver,
+  touch: !!browser.maxTouchPoints,
+  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  language: browser.language,
+})

@@ -7,6 +7,7 @@ import { startLoneApi, type LoneApi } from './support/lone-api.ts'
 const POSTS = ['/v1/visits', '/v1/visits/activate', '/v1/handoffs', '/v1/events']
 const GETS = [
   '/v1/projects/acme-dev/browser-config',
+  '/v1/projects/acme-dev/origins',
   '/v1/projects/acme-dev/report.sh',
   '/v1/projects/acme-dev/paths/cli/report.sh',
 ]

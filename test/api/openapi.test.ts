@@ -38,6 +38,7 @@ describe('the OpenAPI document', () => {
       '/browser.{digest}.js',
       '/browser/{file}',
       '/v1/projects/{website}/browser-config',
+      '/v1/projects/{website}/origins',
       '/v1/visits',
       '/v1/visits/activate',
       '/v1/handoffs',

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { logsOf, startApi, TEST_ORIGIN, type Api } from './support/api.ts'
 
 const CONFIG = '/v1/projects/acme-dev/browser-config'
+const ORIGINS = '/v1/projects/acme-dev/origins'
 const HOOKS = ['/v1/projects/acme-dev/report.sh', '/v1/projects/acme-dev/paths/cli/report.sh']
 
 describe('GET endpoints of a website', () => {
@@ -80,6 +81,30 @@ describe('GET endpoints of a website', () => {
     })
   })
 
+  describe('GET /v1/projects/{website}/origins', () => {
+    it('returns all origins of the website, the hosts that are no source, and whether landings are carried', async () => {
+      const { status, body } = await api.get(ORIGINS, { origin: TEST_ORIGIN })
+      expect(status).to.equal(200)
+      expect(body).to.deep.equal({
+        origins: [TEST_ORIGIN, 'https://docs.acme.dev', 'http://localhost:8081'],
+        ignoredReferrers: [],
+        crossOrigin: 'Carry',
+      })
+    })
+
+    it('may be cached for five minutes and is not sent again if it has not changed', async () => {
+      const first = await api.get(ORIGINS)
+      expect(first.headers.get('cache-control')).to.equal('public, max-age=300')
+      expect(first.headers.get('vary')).to.equal('Origin')
+      const reply = await api.get(ORIGINS, { headers: { 'If-None-Match': first.headers.get('etag')! } })
+      expect(reply.status).to.equal(304)
+    })
+
+    it('is 404 website_not_found for any other ID', async () => {
+      expect((await api.get('/v1/projects/nobody/origins')).body).to.deep.equal({ error: 'website_not_found' })
+    })
+  })
+
   describe('GET .../report.sh', () => {
     it('serves a script for the website that ends with the body of /report.sh, byte for byte', async () => {
       const source = (await api.get('/report.sh')).text
@@ -128,7 +153,7 @@ describe('GET endpoints of a website', () => {
   })
 
   it('are 405 for other methods', async () => {
-    for (const path of [CONFIG, ...HOOKS]) {
+    for (const path of [CONFIG, ORIGINS, ...HOOKS]) {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
         const reply = await api.get(path, { method })
         expect(reply.status).to.equal(405)

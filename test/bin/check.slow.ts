@@ -7,12 +7,56 @@ import type { AddressInfo } from 'node:net'
 import { MANIFESTS, startTestService, type TestService } from '../../fixtures/service/service.ts'
 import { whencectl, type Ran } from './support/run-whencectl.ts'
 
+const ACME = (MANIFESTS['acme.yaml'] ?? '').replace('plan: Standard', 'plan: Enterprise')
+
 describe('whencectl check', function () {
   this.timeout(120_000)
   let service: TestService
   let site: Server
   let origin: string
   const pages = new Map<string, { readonly html: string; readonly policy?: string }>()
+  /** Other origins of the website `many`. */
+  const others: Server[] = []
+  const originOf = (server: Server) => `http://localhost:${(server.address() as AddressInfo).port}`
+  const manyTag = (attributes = '') =>
+    `<script async src="${service.url}/browser.js" data-project="many" ${attributes}></script>`
+  const HASH_ROUTER = `<script>if (!/^#\\//.test(location.hash)) history.replaceState(null, '', '#/' + location.hash.slice(1))</script>`
+  const QUERY_SELECTOR = `<script>if (location.hash) document.querySelector(location.hash)</script>`
+
+  async function startOthers(): Promise<void> {
+    const answers: ((url: string) => readonly [number, Record<string, string>, string])[] = [
+      () => [200, {}, manyTag()],
+      (url) => [url.includes('_whence') ? 403 : 200, {}, manyTag()],
+      (url) => (url.startsWith('/en/') ? [200, {}, manyTag()] : [302, { location: '/en/' }, '']),
+      () => [200, {}, HASH_ROUTER + manyTag()],
+      () => [200, {}, QUERY_SELECTOR + manyTag()],
+      () => [200, {}, 'no script'],
+      () => [302, { location: 'http://127.0.0.1:1/' }, ''],
+    ]
+    for (const answer of answers) {
+      const server = createServer((request, response) => {
+        const [status, headers, body] = answer(request.url ?? '')
+        response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(body)
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      others.push(server)
+    }
+  }
+  const sites = () =>
+    [
+      { name: 'one', domains: [] },
+      { name: 'many', domains: others.map(originOf) },
+      { name: 'apart', domains: others.map(originOf), more: ', crossOrigin: Disabled' },
+    ]
+      .map(
+        ({ name, domains, more = '' }) => `
+apiVersion: whence.dev/v1alpha1
+kind: Website
+metadata: { name: ${name} }
+spec: { organizationRef: { name: acme }, primaryOrigin: '${origin}', additionalDomains: ${JSON.stringify(domains)}${more} }
+`,
+      )
+      .join('---')
 
   before(async () => {
     site = createServer((request, response) => {
@@ -22,23 +66,30 @@ describe('whencectl check', function () {
     }).listen(0, '127.0.0.1')
     await once(site, 'listening')
     origin = `http://localhost:${(site.address() as AddressInfo).port}`
-    const manifests = { 'acme.yaml': (MANIFESTS['acme.yaml'] ?? '').replace('http://localhost:8081', origin) }
-    service = await startTestService({ manifests })
+    await startOthers()
+    service = await startTestService({
+      manifests: { 'acme.yaml': ACME, 'sites.yaml': sites() },
+    })
     const tag = (project: string) => `<script async src="${service.url}/browser.js" data-project="${project}"></script>`
-    pages.set('/good', { html: `${tag('acme-dev')}<pre data-whence-command>curl x | sh</pre>` })
-    const named = tag('acme-dev').replace('async', 'async data-commands="main pre, .install"')
+    pages.set('/good', { html: `${tag('one')}<pre data-whence-command>curl x | sh</pre>` })
+    const named = tag('one').replace('async', 'async data-commands="main pre, .install"')
     pages.set('/named', { html: `${named}<main><pre>curl x | sh</pre></main><p class="install">curl x | sh</p>` })
-    pages.set('/unmarked', { html: `${tag('acme-dev')}<pre>curl x | sh</pre>` })
+    pages.set('/unmarked', { html: `${tag('one')}<pre>curl x | sh</pre>` })
     pages.set('/typo', { html: tag('acme-de') })
+    pages.set('/many', { html: `${manyTag()}<pre data-whence-command>curl x | sh</pre>` })
+    pages.set('/query', { html: manyTag('data-carry="query"') })
+    pages.set('/apart', { html: tag('apart') })
     pages.set('/nameless', { html: `<script src=${service.url}/browser.js></script>` })
     pages.set('/bare', { html: '<p>no script' })
-    pages.set('/consent', { html: tag('acme-dev').replace('async', 'async data-consent="required"') })
-    pages.set('/policy', { html: tag('acme-dev'), policy: `script-src ${service.url}; connect-src 'self'` })
+    pages.set('/consent', { html: tag('one').replace('async', 'async data-consent="required"') })
+    pages.set('/policy', { html: tag('one'), policy: `script-src ${service.url}; connect-src 'self'` })
   })
   after(async () => {
     await service?.stop()
-    site?.closeAllConnections()
-    site?.close()
+    for (const server of [site, ...others]) {
+      server?.closeAllConnections()
+      server?.close()
+    }
   })
 
   const check = (path: string, ...words: readonly string[]): Promise<Ran> =>
@@ -47,10 +98,10 @@ describe('whencectl check', function () {
   it('reports no problem for a page that is set up correctly', async () => {
     const { stdout, status } = await check('/good')
     for (const words of [
-      'The script tag names the website "acme-dev"',
+      'The script tag names the website "one"',
       'The service knows the website',
       `${origin} is registered for the website`,
-      '/v1/projects/acme-dev/report.sh',
+      '/v1/projects/one/report.sh',
       'No Content Security Policy interferes',
       'A visit was recorded',
       'receipt is active',
@@ -107,6 +158,32 @@ describe('whencectl check', function () {
     const consent = await check('/consent')
     expect(consent.stdout).to.match(/skipped .*waits for consent/)
     expect(consent.status).to.equal(0)
+  })
+
+  it('opens each other origin as a link does, and names what drops, refuses or reads what it carries', async () => {
+    const [good, refusing, dropping, routing, failing, bare, leaving] = others.map(originOf)
+    const { stdout, status } = await check('/many')
+    for (const said of [
+      `ok       ${good}/ takes what links carry`,
+      `PROBLEM  ${refusing}/?_whence=1check answers 403 to an address with _whence in its query, and 200 without`,
+      `PROBLEM  ${dropping}/?_whence=1check redirects to ${dropping}/en/ without _whence`,
+      `ok       ${dropping}/ takes what links carry`,
+      `PROBLEM  ${routing}/ reads the fragment of its address as a route: put data-carry="query"`,
+      `PROBLEM  ${failing}/ fails on what links carry (`,
+      `PROBLEM  ${bare}/ does not load the SDK`,
+      `PROBLEM  ${leaving}/?_whence=1check redirects to http://127.0.0.1:1/, which is no origin of the website`,
+    ])
+      expect(stdout).to.include(said)
+    expect(status).to.equal(1)
+  })
+
+  it('takes a page that reads the fragment if what links carry goes into the query', async () => {
+    const [, , , routing] = others.map(originOf)
+    expect((await check('/query')).stdout).to.include(`ok       ${routing}/ takes what links carry`)
+  })
+
+  it('says if links carry nothing because the website does not want it', async () => {
+    expect((await check('/apart', '--no-browser')).stdout).to.match(/skipped .*its crossOrigin is Disabled/)
   })
 
   it('prints JSON for programs', async () => {

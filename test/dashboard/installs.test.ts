@@ -115,6 +115,31 @@ describe('Installs in the dashboard', () => {
     expect(await found('agent=')).to.have.lengthOf(4)
   })
 
+  it('are without CI and containers where figures are, unless these are asked for, with the others or alone', async () => {
+    const there = { ...MINE, receivedAtMs: recently(10), platform: 'serenity', installPath: 'cli', productVersion: '7' }
+    await storeCounted(
+      both.facts,
+      [
+        installRecord({ ...there, eventId: 'event-person', installationId: 'person' }),
+        installRecord({ ...there, eventId: 'event-ci', installationId: 'ci', isCi: true }),
+        installRecord({ ...there, eventId: 'event-container', installationId: 'container', isContainer: true }),
+      ],
+      Date.now,
+    )
+    const found = async (query: string): Promise<readonly string[]> =>
+      (await both.get(`installs?platform=serenity&${query}`)).body['installs']
+        .map(({ install }: { install: { event_id: string } }) => install.event_id)
+        .sort()
+    const all = ['event-ci', 'event-container', 'event-person']
+    expect(await found('')).to.deep.equal(all)
+    expect(await found('leftOut=include')).to.deep.equal(all)
+    expect(await found('leftOut=only')).to.deep.equal(['event-ci', 'event-container'])
+    expect(await found('kind=install')).to.deep.equal(['event-person'])
+    expect(await found('kind=install&version=7&leftOut=include')).to.deep.equal(all)
+    expect(await found('kind=install&leftOut=only')).to.deep.equal(['event-ci', 'event-container'])
+    expect((await both.get('installs?leftOut=other')).status).to.equal(400)
+  })
+
   it('show a copied command that several machines ran as one channel with its page, and count each event once', async () => {
     const [shared, own] = ['7', '8'].map((digit) => `03${visitIdTime(recently(0))}${digit.repeat(18)}`) as [
       string,

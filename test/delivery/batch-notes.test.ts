@@ -374,7 +374,11 @@ describe('a batch with rows that are added to it', () => {
   }
   const isVisit = (record: LogRecord): boolean => record.kind === 'visit'
   const write = async (memory: MemoryFacts, records: readonly LogRecord[], isErased = (_: LogRecord) => false) => {
-    const erasures = { refresh: async () => undefined, kept: (record: LogRecord) => (isErased(record) ? null : record) }
+    const erasures = {
+      refresh: async () => undefined,
+      kept: (record: LogRecord) => (isErased(record) ? null : record),
+      haveErased: () => false,
+    }
     const marks = createHourMarks('writer', () => NOW_MS)
     await writeBatch(memory.facts, batchOf(records), { nowMs: () => NOW_MS, marks, erasures, backlog: streaming })
   }

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { figuresBy } from '../../dashboard/figures/pages.ts'
 import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
 import { installSlices, readInstallFigures, readLeftOut } from '../../dashboard/figures/read-installs.ts'
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
+import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
@@ -112,7 +112,8 @@ describe('installs in figures', function () {
   })
 
   it('take a step from the visit that an install no longer counts for, also if the marks of its hour failed at first', async () => {
-    const [first, second] = [visited(FROM_MS, {}), visited(FROM_MS + 2 * HOUR_MS, {})]
+    const first = visited(FROM_MS, {})
+    const second = visited(FROM_MS + 2 * HOUR_MS, {})
     const late = install('one', { receivedAtMs: FROM_MS + 4 * HOUR_MS, ...of(first) })
     await write([first, second, late])
     await rollUp({ facts, nowMs: Date.now })
@@ -139,6 +140,27 @@ describe('installs in figures', function () {
     await write([earlier])
     await rollUp({ facts, nowMs: Date.now })
     expect([await installedIn(0), await installedIn(2)]).to.deep.equal([0, 1])
+  })
+
+  it('leave the rows of somebody alone who is being erased, whatever else the machine reports', async () => {
+    const visit = visited(FROM_MS, {})
+    const erased = install('one', { receivedAtMs: FROM_MS + 2 * HOUR_MS, ...of(visit) })
+    await write([visit, erased])
+    const names = [erased.install.eventId, visit.visit.visitId].map((id) =>
+      erasedName({ organization: 'acme', website }, id),
+    )
+    // As `erase` begins: the rows are deleted afterwards.
+    await facts.insert(
+      'erasures',
+      names.map((name) => ({ ...name, erased_at: Date.now(), row_version: 1 })),
+    )
+    await write([install('one', { receivedAtMs: FROM_MS + HOUR_MS })])
+    const rows = await facts.connection.query(
+      `SELECT event_id, toUInt32(max(row_version)) AS version FROM counted_installs WHERE website = '${website}' GROUP BY event_id ORDER BY min(received_at)`,
+      {},
+      { turn: 'report' },
+    )
+    expect((rows as readonly { readonly version: number }[]).map(({ version }) => version)).to.deep.equal([1, 1])
   })
 
   it('know nothing of a test on the same machine: what is installed afterwards is the install', async () => {
@@ -200,6 +222,41 @@ describe('installs in figures', function () {
     ])
     expect(await total()).to.include({ installs: 1 })
     expect(await readLeftOut(source(), await installSlices(source(), PERIOD))).to.equal(3)
+  })
+
+  it('count them with the others, or alone, if they are asked for, and visits as before', async () => {
+    const visit = visited(FROM_MS, { source: 'news' })
+    await write([
+      visit,
+      install('one', { ...of(visit), isCi: true }),
+      install('two', { isContainer: true }),
+      install('three', of(visit)),
+      install('four', { isTest: true }),
+    ])
+    await rollUp({ facts, nowMs: Date.now })
+    const bySource = async (leftOut: 'include' | 'only') => {
+      const asked = { ...source(), leftOut }
+      const { rows, total: sum } = await figuresBy(asked, PERIOD, 'source')
+      const all = rows.reduce((added, { installs }) => added + installs, 0)
+      expect([all, await readLeftOut(asked, await installSlices(asked, PERIOD))]).to.deep.equal([sum.installs, 3])
+      return { rows: rows.map(({ row, value, installs }) => [value || row, installs]), visits: sum.visits }
+    }
+    const visits = (await figuresBy(source(), PERIOD, 'source')).total.visits
+    expect(visits).to.include({ visits: 1, installed: 1, converted: 1 })
+    expect(await bySource('include')).to.deep.equal({
+      rows: [
+        ['news', 2],
+        ['no_visit', 2],
+      ],
+      visits,
+    })
+    expect(await bySource('only')).to.deep.equal({
+      rows: [
+        ['news', 1],
+        ['no_visit', 2],
+      ],
+      visits,
+    })
   })
 
   it('keep upgrades and reinstalls apart', async () => {

@@ -22,7 +22,7 @@ const unreadables = (values: readonly string[]): Batch => ({
 })
 
 /** How often other work of the event loop ran before `work` was done. */
-const NONE_ERASED: Erasures = { refresh: () => Promise.resolve(), kept: (record) => record }
+const NONE_ERASED: Erasures = { refresh: () => Promise.resolve(), kept: (record) => record, haveErased: () => false }
 const MARKS = createHourMarks('test', Date.now)
 const TOOLS = { nowMs: Date.now, marks: MARKS, erasures: NONE_ERASED, backlog: NO_BACKLOG }
 

@@ -124,6 +124,8 @@ describe('compileCatalog', () => {
         displayName: 'site',
         retentionDays: 395,
         hookScan: 'Notice',
+        crossOrigin: 'Carry',
+        ignoredReferrers: [],
         selectionPolicy: 'latest_visit',
         installationsPerVisitWarning: 10,
         pages: [],
@@ -131,7 +133,42 @@ describe('compileCatalog', () => {
       expect(compile(ACME, website('site', { hook: {} })).catalog.websites.get('site')?.hookScan).to.equal('Notice')
     })
 
+    it('keeps the hosts that are no source, and whether landings are carried', () => {
+      const { catalog, problems } = compile(
+        ACME,
+        website('site', { ignoredReferrers: ['accounts.google.com', '127.0.0.1'], crossOrigin: 'Disabled' }),
+      )
+      expect(problems).to.deep.equal([])
+      expect(catalog.websites.get('site')).to.deep.include({
+        ignoredReferrers: ['accounts.google.com', '127.0.0.1'],
+        crossOrigin: 'Disabled',
+      })
+    })
+
+    const HOSTS_ALONE = 'must be a host such as accounts.google.com: lower case, without scheme, port and path'
     const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
+      ...[
+        'https://accounts.google.com',
+        'Accounts.google.com',
+        'a.dev:443',
+        'a.dev/path',
+        '*.a.dev',
+        '.a.dev',
+        'münchen.de',
+      ].map(
+        (host) =>
+          [`${host} as a host`, { ignoredReferrers: [host] }, `spec.ignoredReferrers.0: ${HOSTS_ALONE}`] as const,
+      ),
+      [
+        'too many hosts',
+        { ignoredReferrers: Array.from({ length: LIMITS.ignoredReferrers + 1 }, (_, index) => `h${index}.dev`) },
+        'spec.ignoredReferrers: has 51 entries, more than 50',
+      ],
+      [
+        'crossing that YAML 1.1 made a boolean',
+        { crossOrigin: false },
+        'spec.crossOrigin: must be one of Carry, Disabled',
+      ],
       ['a short retention', { retentionDays: 12 }, 'spec.retentionDays: 12 is below 30'],
       ['a long retention', { retentionDays: 1_096 }, 'spec.retentionDays: 1096 is above 1095'],
       ['retention as a text', { retentionDays: '30' }, 'spec.retentionDays: must be a whole number: remove the quotes'],

@@ -6,8 +6,9 @@ import { knownSite } from '../../domain/collection/known-sites.ts'
 import { CHANNELS, trafficSourceOf, type LandingSource, type Utm } from '../../domain/collection/traffic-source.ts'
 
 const ORIGINS = new Set(['https://acme.dev', 'https://docs.acme.dev:8443', 'http://localhost:3000'])
+const UNSOURCED = { origins: ORIGINS, ignoredReferrers: ['accounts.google.com', 'login.example.org'] }
 const from = (landing: Partial<LandingSource>) =>
-  trafficSourceOf({ utm: {}, ref: '', click: '', referrer: '', ...landing }, ORIGINS)
+  trafficSourceOf({ utm: {}, ref: '', click: '', referrer: '', ...landing }, UNSOURCED)
 
 describe('the source of a visit', () => {
   const rows: readonly (readonly [name: string, landing: Partial<LandingSource>, expected: string])[] = [
@@ -62,6 +63,17 @@ describe('the source of a visit', () => {
     ['another origin of the website', { referrer: 'https://docs.acme.dev:8443/' }, ' /  / Direct / '],
     ['the website before it redirected to https', { referrer: 'http://acme.dev/' }, ' /  / Direct / '],
     ['a website below it', { referrer: 'https://blog.acme.dev/' }, 'blog.acme.dev / referral / Referral / '],
+    ['a sign-in that the website ignores', { referrer: 'https://accounts.google.com/signin' }, ' /  / Direct / '],
+    [
+      'a host below an ignored one',
+      { referrer: 'https://eu.login.example.org/' },
+      'eu.login.example.org / referral / Referral / ',
+    ],
+    [
+      'a click that came through an ignored host',
+      { click: 'msclkid', referrer: 'https://login.example.org/' },
+      'bing / cpc / Paid Search / (Microsoft Ads, auto-tagged)',
+    ],
     ['no address', { referrer: 'hmac:0123' }, ' /  / Direct / '],
     ['a campaign alone', { utm: { campaign: 'launch' } }, ' /  / Direct / launch'],
   ]

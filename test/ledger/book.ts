@@ -34,6 +34,11 @@ export function keepBook({ visitors, machines }: World): Book {
   }
 }
 
+/** With the installs of every machine. Of its visits nothing may be read: what they led to is without those. */
+export function keepBookOfAll(world: World): Book {
+  return { visitors: keepBook(world).visitors, entries: world.machines.flatMap(entriesOf) }
+}
+
 interface Judged {
   readonly event: MachineEvent
   readonly kind: Entry['kind'] | null

@@ -16,11 +16,13 @@ import {
   countVisits,
   DIMENSIONS,
   keepBook,
+  keepBookOfAll,
   rowsBy,
   totalOf,
   type Book,
   type Counts,
   type Period,
+  type Rows,
 } from './book.ts'
 import { letHappen } from './doors.ts'
 import { answeredByApi, periodWords, reported, rowsOfCsv, rowsOfReport, VISITS, type Answered } from './surfaces.ts'
@@ -80,6 +82,11 @@ const PERIODS: Readonly<Record<string, Period>> = {
 
 const wordsOf = ({ since, until }: Period) => ({ since: String(since), until: String(until) })
 const isSome = (counts: Counts): boolean => Object.values(counts).some((count) => count > 0)
+/** Of rows that count any. */
+const visitsOf = (rows: Rows) =>
+  Object.fromEntries(
+    [...rows].flatMap(([row, { visits }]) => (visits !== null && isSome(visits) ? [[row, visits]] : [])),
+  )
 
 /** Two filters at once. */
 const PAIRS: readonly Readonly<Record<string, string>>[] = [
@@ -93,6 +100,8 @@ describe('the ledger', function () {
   this.timeout(300_000)
   let service: TestService
   let book: Book
+  /** With installs from CI, containers and tests. */
+  let whole: Book
   let cookie = ''
 
   before(async () => {
@@ -104,6 +113,7 @@ describe('the ledger', function () {
     })
     const world = liveThrough(SEED, { startAt: START_MS, days: DAYS, visitors: VISITORS })
     book = keepBook(world)
+    whole = keepBookOfAll(world)
     await letHappen(world, { url: service.url, setTime: (atMs) => (nowMs = Math.max(nowMs, atMs)), testMark })
     nowMs = Date.now()
     await service.drain()
@@ -231,6 +241,37 @@ describe('the ledger', function () {
       }
     })
   }
+
+  it('has the installs of CI, containers and tests beside the others if they are asked for, and the same visits', async () => {
+    for (const [name, period] of Object.entries(PERIODS)) {
+      for (const dimension of ['source', 'page', 'country'] as const) {
+        const body = await read('sources', { by: dimension, ...wordsOf(period), leftOut: 'include' })
+        const { rows, total } = answeredByApi(body as Parameters<typeof answeredByApi>[0])
+        expect(total.installs, name).to.deep.equal(totalOf(whole, period).installs)
+        expect(total.visits, name).to.deep.equal(totalOf(book, period).visits)
+        const left = Number(total.installs['installs']) - Number(totalOf(book, period).installs['installs'])
+        expect((body as { readonly leftOut: number }).leftOut, name).to.equal(left)
+        const installs = [...rows].map(([row, each]) => [row, each.installs])
+        const kept = [...rowsBy(whole, dimension, period)].map(([row, each]) => [row, each.installs])
+        expect(Object.fromEntries(installs), `${name}, ${dimension}`).to.deep.equal(Object.fromEntries(kept))
+        expect(visitsOf(rows), `${name}, ${dimension}`).to.deep.equal(visitsOf(rowsBy(book, dimension, period)))
+      }
+    }
+  })
+
+  it('has what the command line reports with them', async () => {
+    const period = { since: START_MS, until: START_MS + DAYS * DAY }
+    const said = await report(period, '--by', 'path', '--json', '--include-left-out')
+    const lines = rowsOfReport(said, 'path')
+    for (const [row, { installs }] of rowsBy(whole, 'path', period)) {
+      const { is, mustBe } = reported({ installs, visits: null }, lines.get(row))
+      expect(is, row).to.deep.equal(mustBe)
+    }
+    const text = await report(period, '--by', 'path')
+    const { installs } = totalOf(book, period).installs
+    const left = Number(totalOf(whole, period).installs['installs']) - Number(installs)
+    expect(text.stderr).to.include(`Not counted: ${left} installs from CI, containers and tests. --include-left-out`)
+  })
 
   it('has what the command line reports, as JSON and as CSV', async () => {
     const period = { since: START_MS, until: START_MS + DAYS * DAY }

@@ -106,6 +106,12 @@ function examples(): readonly Example[] {
     valid('Organization', { billing }),
     valid('Organization', { billing: { ...billing, customer: 'cus 1' } }),
   )
+  add(
+    'Website',
+    'must be a host',
+    valid('Website', { ignoredReferrers: ['accounts.google.com', 'localhost'] }),
+    valid('Website', { ignoredReferrers: ['https://accounts.google.com'] }),
+  )
   const pages = (id: string, url: string) => valid('Website', { pages: [{ id, url }] })
   add(
     'Website',

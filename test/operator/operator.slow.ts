@@ -15,6 +15,7 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { activityRecord, installRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
 import type { AuditEvent, KubeServer } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
@@ -216,7 +217,8 @@ describe('the operator', function () {
       visitRecord({ organization: 'former', website: 'shop-site', issuedAtMs: Date.now() - 60_000 }),
     )
     await store(facts, former)
-    await store(facts, [...visits(123), visitRecord({ ...owned, issuedAtMs: Date.now() - 90_000_000 }), ...installs])
+    const old = visitRecord({ ...owned, issuedAtMs: Date.now() - 90_000_000 })
+    await storeCounted(facts, [...visits(123), old, ...installs], Date.now)
     const shown = () => kube.kubectl(['get', 'wsite', '-n', 'shop'])
     await until('kubectl shows it', async () => /^site +True +\S+ +120 +3 +67% +Ready/m.test(await shown()))
     const writes = async () =>

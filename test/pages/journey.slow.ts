@@ -62,7 +62,7 @@ describe('the pages without a mouse', function () {
 
   /** A browser with a profile of its own, as of another machine. */
   async function sitDown(name: string): Promise<Person> {
-    const browser = await launchChromium(await findChromium(process.env), join(folder, name))
+    const browser = await launchChromium(await findChromium(process.env), join(folder, name), 'person')
     browsers.push(browser)
     const page = browser.pages()[0] ?? (await browser.newPage())
     page.setDefaultTimeout(90_000)

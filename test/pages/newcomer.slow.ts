@@ -41,7 +41,7 @@ describe('a newcomer to the pages', function () {
       '--example-site',
       `127.0.0.1:${sitePort}`,
     ])
-    browser = await launchChromium(await findChromium(process.env), join(folder, 'home'))
+    browser = await launchChromium(await findChromium(process.env), join(folder, 'home'), 'person')
   })
   after(async () => {
     await browser?.close()

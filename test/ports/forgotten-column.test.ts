@@ -13,7 +13,7 @@ const DECLARED_IN: ReadonlyMap<string, readonly [table: string, beginning: strin
   [path('ports/facts/visits.ts'), ['visits', 'VISIT_COLUMNS = {']],
   [path('ports/facts/counted-install-columns.ts'), ['counted_installs', 'COUNTED_INSTALL_COLUMNS = {']],
 ])
-const COLUMNS = [path('ports/facts/columns.ts'), path('ports/facts/stream-tables.ts')]
+const COLUMNS = ['columns', 'stream-tables', 'spend-tables'].map((name) => path(`ports/facts/${name}.ts`))
 /** Where rows are made. */
 const ROWS = [
   'delivery/facts-writer/fact-rows.ts',
@@ -23,6 +23,7 @@ const ROWS = [
   'delivery/streams/progress-store.ts',
   'delivery/rollup/rollup.ts',
   'delivery/rollup/replay-jobs.ts',
+  'delivery/rollup/visit-hours.ts',
   'delivery/tools/erase.ts',
 ].map(path)
 

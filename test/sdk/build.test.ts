@@ -133,19 +133,26 @@ describe('sdk/build', () => {
         .and.include(sha256.slice(0, 12))
     }
     const urls = manifest.files.map(({ url }) => url)
-    expect(urls).to.deep.equal(['/browser.js', urls[1], urls[2], urls[3], '/browser.debug.js'])
+    expect(urls).to.deep.equal(['/browser.js', urls[1], urls[2], urls[3], '/browser.debug.js', urls[5]])
     expect(urls[1]).to.match(/^\/browser\/extras\./)
     expect(urls[2]).to.match(/^\/browser\/readers\./)
     expect(urls[3]).to.match(/^\/browser\/recorder\./)
+    expect(urls[5]).to.match(/^\/browser\/keeper\./)
   })
 
-  it('lets the core name the other parts by address and digest', async () => {
-    const core = String(await read('browser.js'))
-    for (const part of manifest.files.slice(1, 4)) {
-      expect(core).to.include(part.url.slice(1))
-      expect(core).to.include(
+  it('lets the core and its recorder name the other parts by address and digest', async () => {
+    const [core, extras, readers, recorder, , keeper] = manifest.files
+    for (const [part, from] of [
+      [extras, core],
+      [recorder, core],
+      [readers, recorder],
+      [keeper, recorder],
+    ]) {
+      const text = String(await read(from?.name ?? ''))
+      expect(text).to.include(part?.url.slice(1))
+      expect(text).to.include(
         `sha256-${createHash('sha256')
-          .update(await read(part.name))
+          .update(await read(part?.name ?? ''))
           .digest('base64')}`,
       )
     }

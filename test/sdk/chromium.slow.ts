@@ -131,6 +131,7 @@ describe('sdk in Chromium', function () {
         touch: false,
         language: 'en-US',
       })
+      expect(visit?.body.client).to.not.have.property('automation')
       expect(visit?.headers).to.deep.include({ origin: site.origin, 'content-type': 'application/json' })
       expect(visit?.headers).not.to.have.property('cookie')
 
@@ -785,13 +786,15 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.match(FILLED)
     })
 
-    it('cost pages without any of them no request but that of the recorder', async () => {
+    it('cost pages without any of them no request but those of the recorder and the keeper', async () => {
       await page.goto(site.add(`${script()}<p>Nothing to install`))
       await service.waitFor('/activate')
       await page.hover('p')
       await barrier()
       const parts = service.requests.filter(({ path: where }) => where.startsWith('/browser/'))
-      expect(new Set(parts.map(({ path: where }) => where))).to.deep.equal(new Set([manifest.files[3]?.url]))
+      expect(new Set(parts.map(({ path: where }) => where))).to.deep.equal(
+        new Set([manifest.files[3]?.url, manifest.files[5]?.url]),
+      )
     })
   })
 

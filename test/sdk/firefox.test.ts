@@ -77,6 +77,13 @@ describe('sdk in Firefox', function () {
       expect(plain?.body).to.not.have.property('test')
     })
 
+    it('says that a script drives the browser', async () => {
+      const page = await firefox.browser.newPage()
+      await page.goto(site.add(script()))
+      const [visit] = await service.waitFor('/v1/visits')
+      expect(visit?.body.client.automation).to.equal(true)
+    })
+
     it('counts each path once if data-spa is set', async () => {
       const page = await firefox.browser.newPage()
       await page.goto(site.add(script('data-spa')))

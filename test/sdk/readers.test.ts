@@ -55,6 +55,8 @@ describe('sdk, what a website with providers loads', function () {
         `${stage.site.add(`<script>${cookies.map((each) => `document.cookie='${each}';`).join('')}</script>${script()}`)}?gclid=a&fbclid=b&ttclid=c&twclid=d`,
       )
       const [visit] = await service.waitFor('/v1/visits')
+      // The last request of the page: the next test begins without any of it.
+      await service.waitFor('/v1/visits/activate')
       expect(Object.keys(visit?.body.identities as object)).to.deep.equal(['ga4', provider])
       expect(visit?.body.identities.ga4).to.deep.equal({ 'G-A1': { client_id: '5.6', session_id: '77' } })
       const files = filesBeforeVisit()

@@ -5,6 +5,7 @@ import { apiPage } from './api.ts'
 import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
+import { FIGURE_WORDS } from '../../domain/figures/figure-words.ts'
 import {
   NOT_BUILT,
   PATH_RULES,
@@ -49,6 +50,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
+    { path: 'docs/figures.md', text: figuresPage() },
     { path: 'docs/kafka-topics.md', text: kafkaTopicsPage() },
     { path: 'docs/limits.md', text: limitsPage() },
     { path: 'docs/openapi.json', text: openApiPage() },
@@ -64,6 +66,16 @@ export function docsPages(): readonly DocsPage[] {
 function openApiPage(): string {
   const document = openApiDocument({ baseUrl: 'https://whence.example', version: version(), brand: 'whence' })
   return `${JSON.stringify(document, null, 2)}\n`
+}
+
+function figuresPage(): string {
+  return page('What each number counts', 'domain/figures/figure-words.ts', [
+    'The dashboard shows these words on the card of each number. More words are in the [glossary](glossary.md).',
+    table(
+      ['Number', 'What it counts'],
+      Object.values(FIGURE_WORDS).map(({ title, means }) => [title, means]),
+    ),
+  ])
 }
 
 /** Lowest role first, as each may do what those before it may. */
@@ -95,6 +107,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   nameChars: 'Names of websites, destinations, install paths and organisations',
   groupChars: 'Name of a group of the identity provider',
   pagesPerWebsite: 'Registered pages of a website',
+  ignoredReferrers: 'Referrers of a website that are no source',
   pageListChars: 'Registered pages of a website together',
   credentialBytes: 'One credential of a destination',
   catalogBytes: 'All websites of a catalog in a cluster; above it, namespaces share the room equally',
@@ -106,6 +119,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   clickNameChars: 'Name of the parameter of an advertising click',
   sittingChars: 'The name of a sitting',
   sittingPauseMs: 'A sitting ends without a page view for',
+  carriedBytes: '`_whence` in the address of a link to another origin',
+  carriedLifetimeMs: 'How long such a link may take to be followed',
   sessionAttributesChars: 'Google session attributes',
   identifierChars: "A provider's identifier",
   urlChars: 'An address, without query and fragment',

@@ -7,7 +7,7 @@ interface Chapter {
 }
 
 export const CHAPTERS: readonly Chapter[] = [
-  { title: 'Begin', pages: ['quickstart.md', 'vm.md', 'kubernetes.md', 'gitops.md', 'glossary.md'] },
+  { title: 'Begin', pages: ['quickstart.md', 'vm.md', 'kubernetes.md', 'gitops.md', 'figures.md', 'glossary.md'] },
   {
     title: 'Tasks',
     pages: [

@@ -1,9 +1,13 @@
-/** Opens the page in a real Chromium with a fresh profile, and follows what the SDK does. This records one visit. */
+/**
+ * Opens the page in a real Chromium with a fresh profile, and follows what the SDK does. This records one page view, of an automated browser: it
+ * counts in no visit of figures.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Page, Response } from 'playwright-core'
+import type { BrowserContext, Page, Response } from 'playwright-core'
 import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import { launchChromium } from '../../demo/chromium.ts'
+import { checkArrivals } from './arrival.ts'
 import { ok, problem, skipped, type Finding, type Tell } from './finding.ts'
 import type { PageSetup } from './page.ts'
 
@@ -17,44 +21,52 @@ const INTERFACE_JS = 'typeof window.whence?.scope'
 interface BrowserCheckInput {
   readonly url: URL
   readonly setup: PageSetup | null
+  /** The website's other origins. */
+  readonly others: readonly string[]
   readonly executable: string
   readonly home: string
 }
 
 /** @throws ChromiumMissing */
-export async function checkInBrowser({ url, setup, executable, home }: BrowserCheckInput, tell: Tell): Promise<void> {
-  const context = await launchChromium(executable, home)
+export async function checkInBrowser(input: BrowserCheckInput, tell: Tell): Promise<void> {
+  const context = await launchChromium(input.executable, input.home, 'program')
   try {
-    const page = context.pages()[0] ?? (await context.newPage())
-    const blocked = await watchPolicy(page)
-    const answers: Response[] = []
-    page.on('response', (each) => {
-      if (each.request().method() === 'POST') answers.push(each)
-    })
-    try {
-      await page.goto(url.href, { waitUntil: 'load', timeout: LOAD_MS })
-    } catch (error) {
-      return tell(problem('browser', `The browser does not load the page: ${String(error).split('\n')[0] ?? ''}`))
-    }
-    const hasSdk = await page.waitForFunction(`${INTERFACE_JS} === 'function'`, undefined, { timeout: STEP_MS }).then(
-      () => true,
-      () => false,
-    )
-    const isOurs = (each: string): boolean => setup === null || each.includes(new URL(setup.serviceUrl).host)
-    // The visit comes up to two seconds after the SDK has started; a policy may let the script in and stop the visit.
-    const recorded = hasSdk ? await answerTo('/v1/visits', answers, () => blocked.some(isOurs)) : null
-    const forbidden = blocked.filter(isOurs)
-    for (const each of forbidden)
-      tell(problem('policy', `The page's Content Security Policy blocks ${each}: allow the service there.`))
-    if (forbidden.length === 0) tell(ok('policy', 'No Content Security Policy interferes.'))
-    if (!hasSdk)
-      return tell(
-        problem('visit', 'The SDK does not start on the page: is its script blocked, or waiting for a tag manager?'),
-      )
-    if (forbidden.length === 0 || recorded !== null) await followVisit(page, { recorded, answers }, tell)
+    await followPage(context, input, tell)
+    const { setup, others } = input
+    if (setup !== null) await checkArrivals(context, { setup, others }, tell)
   } finally {
     await context.close()
   }
+}
+
+async function followPage(context: BrowserContext, { url, setup }: BrowserCheckInput, tell: Tell): Promise<void> {
+  const page = context.pages()[0] ?? (await context.newPage())
+  const blocked = await watchPolicy(page)
+  const answers: Response[] = []
+  page.on('response', (each) => {
+    if (each.request().method() === 'POST') answers.push(each)
+  })
+  try {
+    await page.goto(url.href, { waitUntil: 'load', timeout: LOAD_MS })
+  } catch (error) {
+    return tell(problem('browser', `The browser does not load the page: ${String(error).split('\n')[0] ?? ''}`))
+  }
+  const hasSdk = await page.waitForFunction(`${INTERFACE_JS} === 'function'`, undefined, { timeout: STEP_MS }).then(
+    () => true,
+    () => false,
+  )
+  const isOurs = (each: string): boolean => setup === null || each.includes(new URL(setup.serviceUrl).host)
+  // The visit comes up to two seconds after the SDK has started; a policy may let the script in and stop the visit.
+  const recorded = hasSdk ? await answerTo('/v1/visits', answers, () => blocked.some(isOurs)) : null
+  const forbidden = blocked.filter(isOurs)
+  for (const each of forbidden)
+    tell(problem('policy', `The page's Content Security Policy blocks ${each}: allow the service there.`))
+  if (forbidden.length === 0) tell(ok('policy', 'No Content Security Policy interferes.'))
+  if (!hasSdk)
+    return tell(
+      problem('visit', 'The SDK does not start on the page: is its script blocked, or waiting for a tag manager?'),
+    )
+  if (forbidden.length === 0 || recorded !== null) await followVisit(page, { recorded, answers }, tell)
 }
 
 /** How many install commands the page marks, or names on the script tag. `:is` ignores errors in the page's own selector. */
@@ -77,7 +89,7 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
     )
   }
   if (!recorded.ok()) return tell(await refusalFinding('visit', recorded))
-  tell(ok('visit', 'A visit was recorded (this one counts as one tracked event).'))
+  tell(ok('visit', 'A visit was recorded (one tracked event, of an automated browser: figures leave it out).'))
   const activated = await answerTo('/v1/visits/activate', answers)
   if (activated === null)
     return tell(

@@ -4,7 +4,7 @@ export interface Finding {
   readonly outcome: 'ok' | 'problem' | 'skipped'
   /**
    * The subject, for programs: `page`, `script`, `website`, `origin`, `hook`, `policy`, `visit`, `marker`,
-   * `activation`, `browser`.
+   * `activation`, `browser`, `crossing`.
    */
   readonly check: string
   readonly words: string

@@ -7,6 +7,8 @@ export interface PageSetup {
   readonly website: string
   /** Ends in a slash. */
   readonly serviceUrl: string
+  /** `data-carry="query"`: what its links carry goes into the query. */
+  readonly carriesInQuery: boolean
 }
 
 const FETCH_MS = 15_000
@@ -33,7 +35,7 @@ export async function findSetup(url: URL, tell: Tell): Promise<PageSetup | null>
     return null
   }
   tell(ok('script', `The script tag names the website "${tag.website}" and the service ${tag.serviceUrl}`))
-  return { website: tag.website, serviceUrl: tag.serviceUrl }
+  return { ...tag, website: tag.website }
 }
 
 async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
@@ -60,12 +62,17 @@ async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
 interface ScriptTag {
   readonly website: string | undefined
   readonly serviceUrl: string
+  readonly carriesInQuery: boolean
 }
 
 function readTag(tag: string, page: URL): ScriptTag | null {
   const src = URL.parse(attribute(tag, 'src') ?? '', page.href)
   if (src === null || !SDK_FILE.test(src.pathname)) return null
-  return { website: attribute(tag, 'data-project'), serviceUrl: new URL('.', src).href }
+  return {
+    website: attribute(tag, 'data-project'),
+    serviceUrl: new URL('.', src).href,
+    carriesInQuery: attribute(tag, 'data-carry') === 'query',
+  }
 }
 
 function attribute(tag: string, name: string): string | undefined {

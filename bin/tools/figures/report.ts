@@ -10,6 +10,7 @@ import {
   NO_INSTALLS,
   readInstallFigures,
   readInstallSteps,
+  readLeftOut,
 } from '../../../dashboard/figures/read-installs.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { namedCounts, VISIT_STEPS } from '../../../domain/figures/cells.ts'
@@ -48,9 +49,10 @@ export async function reportTool(run: ToolRun): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const known = await backend.run('websitesWithFigures', {})
-    const source = sourceOf(backend, ownedBy(known, run))
+    const source = sourceOf(backend, ownedBy(known, run), run)
     const rows = source === null ? null : await reportOf(source, period, by)
     if (rows !== null) printReport(run, by, rows)
+    if (source !== null) await noteLeftOut(run, source, period)
     if (rows === null || rows.lines.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
     if (rows === null && known.length > 0)
       complain(`Websites that have figures: ${namesShown(known.map(({ website }) => website))}.\n`)
@@ -129,12 +131,30 @@ export function ownedBy<Owned extends OwnedWebsite>(
   )
 }
 
-function sourceOf(backend: ToolStores, asked: readonly OwnedWebsite[]): FigureSource | null {
+/** What the figures do not say: beside them, so that a script reads nothing but figures. */
+async function noteLeftOut({ flags }: CommandArguments, source: FigureSource, period: ReportPeriod): Promise<void> {
+  if (flags.has('--json') || flags.has('--csv')) return
+  const leftOut = await readLeftOut(source, await installSlices(source, period))
+  if (leftOut === 0) return
+  const installs = `${leftOut} ${leftOut === 1 ? 'install' : 'installs'} from CI, containers and tests`
+  complain(
+    source.leftOut === undefined
+      ? `Not counted: ${installs}. --include-left-out counts them.\n`
+      : `Among them: ${installs}. Visits are counted without these.\n`,
+  )
+}
+
+function sourceOf(
+  backend: ToolStores,
+  asked: readonly OwnedWebsite[],
+  { flags }: CommandArguments,
+): FigureSource | null {
   if (asked.length === 0) return null
   return {
     // A tool has no master secret, so it reads visits of every key.
     keyIds: KEY_IDS,
     nowMs: Date.now(),
+    ...(flags.has('--include-left-out') ? { leftOut: 'include' as const } : {}),
     reads: {
       websites: asked.map(({ website: id }) => ({ id })),
       // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the parameters of the query, with those of the scope

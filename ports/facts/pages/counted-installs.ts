@@ -8,6 +8,7 @@ import {
   ORIGIN_DIMENSIONS,
   type InstallCount,
   type InstallDimension,
+  type LeftOutChoice,
 } from '../../../domain/figures/installs.ts'
 import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { once, pageOf, withinPeriod } from '../query-parts.ts'
@@ -21,7 +22,12 @@ export type InstallColumn = InstallDimension | 'policy' | 'reason'
 export type InstallFigureFilters = { readonly [D in InstallDimension]?: string }
 
 export type InstallPeriod = AskedWebsites &
-  InstallFigureFilters & { readonly since_ms: number; readonly until_ms: number }
+  InstallFigureFilters & {
+    readonly since_ms: number
+    readonly until_ms: number
+    /** Without it installs from CI, containers and tests are left out. */
+    readonly left_out?: LeftOutChoice
+  }
 
 /** `row`: `value`, or what installs without one are: `empty`, `unmatched`, `pending` or `counted`. */
 export interface InstallFigureRow {
@@ -77,14 +83,21 @@ const COUNT_SQL: Readonly<Record<InstallCount, string>> = {
 const COUNTS = `[${INSTALL_COUNTS.map((count) => `countIf(${COUNT_SQL[count]})`).join(', ')}] AS counts`
 const SUMS = `[${INSTALL_COUNTS.map((_, place) => `sum(counts[${place + 1}])`).join(', ')}]`
 
+const COUNTED_WITH: Readonly<Record<LeftOutChoice, string>> = { include: 'true', only: 'is_left_out' }
+
+/** On counted installs. */
+export function leftOutCondition(choice: LeftOutChoice | undefined): string {
+  return choice === undefined ? 'NOT is_left_out' : COUNTED_WITH[choice]
+}
+
 /** Events of figures, each once. The filters stand in `WHERE`: before that, two versions of a row may be read. */
-export function eventsSql(period: InstallPeriod, columns: readonly string[], scope = 'NOT is_left_out'): string {
+export function eventsSql(period: InstallPeriod, columns: readonly string[]): string {
   const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
   const wanted = filters.map((column) => {
     const condition = `${COLUMN_OF[column]} = {${column}:String}`
     return isOriginDimension(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
   })
-  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", scope, ...wanted]
+  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", leftOutCondition(period.left_out), ...wanted]
   return `(SELECT ${columns.join(', ')} FROM ${once('counted_installs')}
     PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} WHERE ${conditions.join(' AND ')})`
 }
@@ -129,10 +142,10 @@ export const COUNTED_INSTALL_QUERIES = {
     GROUP BY bucket ORDER BY bucket LIMIT ${INSTALL_TIME_BUCKETS_S.length}`,
   ),
 
-  /** Installs that no other figure counts. */
+  /** Installs from CI, containers and tests. */
   installsLeftOut: pageOf<InstallPeriod, { readonly installs: number }>(
     (period) =>
-      `SELECT count() AS installs FROM ${eventsSql(period, ['kind'], 'is_left_out')} WHERE kind = 'install' LIMIT 1`,
+      `SELECT count() AS installs FROM ${eventsSql({ ...period, left_out: 'only' }, ['kind'])} WHERE kind = 'install' LIMIT 1`,
   ),
 
   /** Installs that agents ran, by the page of their visit. */

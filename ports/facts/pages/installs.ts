@@ -1,6 +1,6 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
-import { ORIGIN_DIMENSIONS } from '../../../domain/figures/installs.ts'
+import { ORIGIN_DIMENSIONS, type LeftOutChoice } from '../../../domain/figures/installs.ts'
 import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
@@ -17,6 +17,7 @@ import {
   resolvedAs,
   withinPeriod,
 } from '../query-parts.ts'
+import { leftOutCondition } from './counted-installs.ts'
 import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
 import { ISSUED_AT, issuedWithin, OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
@@ -24,7 +25,7 @@ import { visitAgeS } from './raw-figures.ts'
 
 /**
  * What figures count an event by: its kind, what its machine said, and where its visit came from, which is empty if the visit does not say. Events
- * that no figure counts are left out.
+ * that no figure counts are then left out; `left_out` has those from CI, containers and tests.
  */
 type CountedFilters = { readonly [N in keyof typeof COUNTED]?: string }
 
@@ -46,6 +47,7 @@ export type InstallFilters = CountedFilters & {
   /** Whole seconds from that visit to the install, as figures count them: at least, and less than. */
   readonly least_visit_age_s?: number
   readonly visit_age_below_s?: number
+  readonly left_out?: LeftOutChoice
 }
 
 type InstallPageFilters = InstallFilters & {
@@ -168,11 +170,11 @@ const OUTCOME = {
 function countedConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
   const outcome = params.kind === undefined ? [] : filterConditions(OUTCOME, params)
   const conditions = [...filterConditions(COUNTED, params), ...outcome]
-  if (conditions.length === 0) return []
+  if (conditions.length === 0 && params.left_out !== 'only') return []
   const key = 'organization, website, received_at, event_id'
   return [
     `(${key}) IN (SELECT ${key} FROM ${once('counted_installs')} WHERE ${scope} AND ${withinPeriod('received_at')}
-      AND kind != 'superseded' AND NOT is_left_out ${joined(conditions)})`,
+      AND kind != 'superseded' AND ${leftOutCondition(params.left_out)} ${joined(conditions)})`,
   ]
 }
 

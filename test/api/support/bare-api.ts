@@ -39,6 +39,8 @@ export function bareCatalog(count = 1): Catalog {
       providers: new Set(PROVIDER_IDS),
       retentionDays: 395,
       hookScan: 'Notice',
+      crossOrigin: 'Carry',
+      ignoredReferrers: [],
       selectionPolicy: 'latest_visit',
       installationsPerVisitWarning: 10,
       destinations: [],

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { chromium, type Page as ChromiumPage } from 'playwright-core'
 import puppeteer, { type Page as FirefoxPage } from 'puppeteer-core'
 
+import { CHROMIUM_OF_PERSON } from '../../../bin/demo/chromium.ts'
+
 export interface Window {
   /** Opens the address; resolves when its visit is recorded and its marker active, or when it is given up. */
   readonly visit: (url: string) => Promise<void>
@@ -26,9 +28,11 @@ export interface BrowserKind {
   readonly name: string
   /** What the hook calls it. */
   readonly hookName: string
-  /** An ordinary window; it reuses the profile of an earlier one. */
+  /** An ordinary window, in which a person seems to be; it reuses the profile of an earlier one. */
   readonly open: (home: string) => Promise<Window>
-  /** A private window of the same profile. */
+  /** One that says that a script drives it. */
+  readonly openAutomated: (home: string) => Promise<Window>
+  /** A private window of the same profile, in which a person seems to be. */
   readonly openPrivate: (home: string) => Promise<Window>
   /** Copies what websites stored in this browser to another home folder, as a backup would. */
   readonly copyStorage: (fromHome: string, toHome: string) => Promise<void>
@@ -53,11 +57,15 @@ export const CHROMIUM_KIND: BrowserKind = {
   name: 'Chromium',
   hookName: 'chromium',
   open: async (home) => {
-    const context = await launchChromium(home)
+    const context = await launchChromium(home, [CHROMIUM_OF_PERSON])
+    return windowOf(context.pages()[0] ?? (await context.newPage()), () => context.close())
+  },
+  openAutomated: async (home) => {
+    const context = await launchChromium(home, [])
     return windowOf(context.pages()[0] ?? (await context.newPage()), () => context.close())
   },
   openPrivate: async (home) => {
-    const context = await launchChromium(home)
+    const context = await launchChromium(home, [CHROMIUM_OF_PERSON])
     const hidden = await context.browser()?.newContext({ permissions: CLIPBOARD })
     if (hidden === undefined) throw new Error('Chromium gave no private window')
     return windowOf(await hidden.newPage(), () => context.close())
@@ -72,8 +80,9 @@ export const CHROMIUM_KIND: BrowserKind = {
 export const FIREFOX_KIND: BrowserKind = {
   name: 'Firefox',
   hookName: 'firefox',
-  open: (home) => openFirefox(home, false),
-  openPrivate: (home) => openFirefox(home, true),
+  open: (home) => openFirefox(home, { isPrivate: false, isAutomated: false }),
+  openAutomated: (home) => openFirefox(home, { isPrivate: false, isAutomated: true }),
+  openPrivate: (home) => openFirefox(home, { isPrivate: true, isAutomated: false }),
   copyStorage: (from, to) =>
     cp(join(from, FIREFOX_PROFILE, 'storage'), join(to, FIREFOX_PROFILE, 'storage'), {
       recursive: true,
@@ -81,16 +90,27 @@ export const FIREFOX_KIND: BrowserKind = {
     }),
 }
 
-async function launchChromium(home: string) {
+async function launchChromium(home: string, more: readonly string[]) {
   mustBeThere(CHROMIUM, 'chromium')
   return chromium.launchPersistentContext(join(home, CHROMIUM_PROFILE), {
     executablePath: CHROMIUM,
-    args: CHROMIUM_ARGUMENTS,
+    args: [...CHROMIUM_ARGUMENTS, ...more],
     permissions: CLIPBOARD,
   })
 }
 
-async function openFirefox(home: string, isPrivate: boolean): Promise<Window> {
+/**
+ * What `CHROMIUM_OF_PERSON` is for Chromium: Firefox has no setting for it any more (`dom.webdriver.enabled` was removed), so a script that runs
+ * before those of the page hides that the browser is driven.
+ */
+const HIDE_AUTOMATION_JS = `Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false, configurable: true })`
+
+interface FirefoxWindow {
+  readonly isPrivate: boolean
+  readonly isAutomated: boolean
+}
+
+async function openFirefox(home: string, { isPrivate, isAutomated }: FirefoxWindow): Promise<Window> {
   mustBeThere(FIREFOX, 'firefox-esr')
   const profile = join(home, FIREFOX_PROFILE)
   await mkdir(profile, { recursive: true })
@@ -105,7 +125,9 @@ async function openFirefox(home: string, isPrivate: boolean): Promise<Window> {
       'app.update.disabledForTesting': true,
     },
   })
-  return windowOf((await browser.pages())[0] ?? (await browser.newPage()), () => browser.close())
+  const page = (await browser.pages())[0] ?? (await browser.newPage())
+  if (!isAutomated) await page.evaluateOnNewDocument(HIDE_AUTOMATION_JS)
+  return windowOf(page, () => browser.close())
 }
 
 /** The two drivers agree on everything that is used here. */

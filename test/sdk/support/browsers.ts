@@ -8,6 +8,7 @@ import { chromium } from 'playwright-core'
 import type { BrowserContext } from 'playwright-core'
 import puppeteer from 'puppeteer-core'
 import type { Browser } from 'puppeteer-core'
+import { CHROMIUM_OF_PERSON } from '../../../bin/demo/chromium.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -22,6 +23,7 @@ const CHROMIUM_ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  CHROMIUM_OF_PERSON,
 ]
 
 export interface ChromiumInstance {

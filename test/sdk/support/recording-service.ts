@@ -30,6 +30,8 @@ export interface RecordingService {
   readonly waitFor: (pathEnd: string, count?: number) => Promise<Recorded[]>
   readonly misbehave: Map<string, Misbehaviour>
   config: { measurementIds: string[]; providers: string[] }
+  /** What `origins` answers. */
+  site: { origins: string[]; ignoredReferrers: string[]; crossOrigin: 'Carry' | 'Disabled' }
   /** Of the bundle. By default nothing is cached, so that each test sees its own requests. */
   cacheControl: string
   /** Forgets what came and how to misbehave. */
@@ -38,6 +40,8 @@ export interface RecordingService {
 }
 
 const DAY_MS = 86_400_000
+
+const noOrigins = (): RecordingService['site'] => ({ origins: [], ignoredReferrers: [], crossOrigin: 'Carry' })
 
 /** `bundle` is the folder that the build wrote. `prefix` precedes every path, as behind a site's own proxy. */
 export async function startRecordingService(bundle: string, prefix = ''): Promise<RecordingService> {
@@ -49,6 +53,7 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
     requests: [],
     misbehave: new Map(),
     config: { measurementIds: [], providers: ['ga4'] },
+    site: noOrigins(),
     cacheControl: 'no-store',
     reset: () => {
       // What the test before left hanging would hold the few connections that a browser has for a host. A connection
@@ -57,6 +62,7 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
       service.requests.length = 0
       service.misbehave.clear()
       service.config = { measurementIds: [], providers: ['ga4'] }
+      service.site = noOrigins()
     },
     waitFor: async (pathEnd, count = 1) => {
       const deadline = AbortSignal.timeout(WAIT_MS)
@@ -122,6 +128,7 @@ export async function startRecordingService(bundle: string, prefix = ''): Promis
 
   function answerOf(url: string, body: any, request: IncomingMessage): object {
     if (url.endsWith('/browser-config')) return service.config
+    if (url.endsWith('/origins')) return service.site
     const receipt = randomBytes(32).toString('base64url')
     const now = Date.now()
     if (url === '/v1/handoffs') {
