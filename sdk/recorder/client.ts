@@ -15,8 +15,8 @@ export const readHints = (): Promise<object | undefined> | undefined =>
 export const clientOf = (hints: object | undefined): object => ({
   ...hints,
   brave: !!browser.brave,
-  // Whether a script drives this browser.
-  automation: browser.webdriver,
+  // A script drives this browser. Otherwise the member is left out of the JSON.
+  automation: browser.webdriver || undefined,
   touch: !!browser.maxTouchPoints,
   timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   language: browser.language,
