@@ -16,14 +16,7 @@ import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
 import type { HourMarks } from './hour-marks.ts'
-import {
-  firstStored,
-  judgedEventOf,
-  rowOfCount,
-  withoutTests,
-  type CountedInstallRow,
-  type RowEvent,
-} from './stored-events.ts'
+import { firstStored, judgedEventOf, rowOfCount, type CountedInstallRow, type RowEvent } from './stored-events.ts'
 
 export type EventKey = OwnedWebsite & { readonly event_id: string }
 
@@ -191,11 +184,13 @@ function judgedRows(
   rows: readonly CountedInstallRow[],
   stored: readonly CountedInstallRow[],
 ): readonly CountedInstallRow[] {
-  const tests = (all: readonly CountedInstallRow[]) => all.filter((row) => row.is_test)
-  return [...judgedLife(withoutTests(rows), withoutTests(stored)), ...judgedLife(tests(rows), tests(stored))]
+  return [false, true].flatMap((areTests) => {
+    const isOne = (row: CountedInstallRow): boolean => row.is_test === areTests
+    return judgedTogether(rows.filter(isOne), stored.filter(isOne))
+  })
 }
 
-function judgedLife(
+function judgedTogether(
   rows: readonly CountedInstallRow[],
   stored: readonly CountedInstallRow[],
 ): readonly CountedInstallRow[] {

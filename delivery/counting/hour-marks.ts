@@ -31,7 +31,7 @@ interface BatchHours {
   note(table: FactTable, row: FactRow): void
   /** The hour after this moment, if it has ended: what sittings did in it depends on the hour before. */
   noteHourAfter(owned: OwnedWebsite, ms: number): void
-  /** To be inserted right away, after the rows they belong to. */
+  /** To be inserted right away, after the rows they belong to. Each call makes new marks. */
   rows(): readonly RowOf<'hour_marks'>[]
   /** The marks are stored, so that later batches need not repeat them for a while. */
   stored(): void
@@ -71,7 +71,7 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
             const time = row[column]
             if (typeof time !== 'number' || time === 0) continue
             mark(owned, hourOf(time))
-            if ((row['sitting'] ?? '') !== '' && table === 'visits') noteHourAfter(owned, time)
+            if (table === 'visits' && (row['sitting'] ?? '') !== '') noteHourAfter(owned, time)
           }
         },
         rows() {

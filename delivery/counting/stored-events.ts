@@ -24,11 +24,6 @@ export function rowOfCount(stored: StoredCountRow): CountedInstallRow {
   return { ...columns, received_at, visit_issued_at, installed_before }
 }
 
-/** Events by which an installation is judged: a test of the set-up is none of its life. */
-export function withoutTests<Row extends { readonly is_test: boolean }>(rows: readonly Row[]): readonly Row[] {
-  return rows.filter((row) => !row.is_test)
-}
-
 export function judgedEventOf(row: CountedInstallRow): RowEvent {
   return {
     row,

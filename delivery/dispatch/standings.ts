@@ -10,7 +10,6 @@ import {
   firstStored,
   judgedEventOf,
   rowOfCount,
-  withoutTests,
   type CountedInstallRow,
   type RowEvent,
 } from '../counting/stored-events.ts'
@@ -42,7 +41,11 @@ export async function readStandings(
 function standingAmong(install: Install, rows: readonly StoredEventRow[]): InstallationStanding {
   const { eventId, eventType, receivedAtMs, productVersion } = install
   const event = { eventId, eventType, receivedAtMs, productVersion, visitId: install.visitId ?? '' }
-  const events = withoutTests(rows).map(rowOfCount).map(eventWithOwnVisit)
+  // A test of the set-up says nothing of what came of the installation.
+  const events = rows
+    .filter((row) => !row.is_test)
+    .map(rowOfCount)
+    .map(eventWithOwnVisit)
   const others = events.filter((other) => other.eventId !== eventId)
   return {
     ...judgeStanding(event, others, firstStored(events)),

@@ -10,7 +10,16 @@ import { CONVERSION_MS } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { once } from '../query-parts.ts'
 import { COUNTED_BY, IS_PERSONS_VIEW } from '../visits.ts'
-import { issuedBetween, issuedWithin, websiteColumns, websitesAsked, type RawPeriod } from './ranges.ts'
+import {
+  issuedAtWithin,
+  issuedBetween,
+  issuedOfMerged,
+  issuedWithin,
+  momentAt,
+  websiteColumns,
+  websitesAsked,
+  type RawPeriod,
+} from './ranges.ts'
 
 /** Page views of one sitting are half an hour apart at most. As much again is for delays on the way. */
 const LOOK_BACK_MS = HOUR_MS
@@ -26,8 +35,6 @@ export const MAX_CHANGES = 5_000
 /** Sorts after every visit ID. */
 const NO_VIEW = '~'
 
-const momentAt = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
-
 /** The period up to the end of its last hour: a visit of the period may do more in that hour. */
 function toEndOfHour(period: RawPeriod): RawPeriod {
   return { ...period, until_ms: hourAfter(period.until_ms - 1) }
@@ -36,15 +43,6 @@ function toEndOfHour(period: RawPeriod): RawPeriod {
 /** On page views without `FINAL`: those that visits of the period may have. */
 export function viewedWithin(period: RawPeriod): string {
   return issuedAtWithin(toEndOfHour(period))
-}
-
-function issuedAtWithin({ since_ms: since, until_ms: until }: RawPeriod): string {
-  return `issued_at >= ${momentAt(since)} AND issued_at < ${momentAt(until)}`
-}
-
-/** Like `issuedOfMerged`, for times that are no parameters of the statement. */
-function viewsIssued(period: RawPeriod): string {
-  return period.key_ids === undefined ? issuedAtWithin(period) : issuedBetween(period)
 }
 
 /** Sittings with a page view shortly before the period: they began before it. */
@@ -61,7 +59,7 @@ type ViewColumns = Readonly<Record<string, string>>
 function viewsSql(period: RawPeriod, columns: ViewColumns, condition: string): string {
   const own = Object.entries(columns).map(([name, value]) => `${value} AS own_${name}`)
   return `SELECT ${['organization', 'website', 'visit_id', 'issued_at', 'sitting', 'retention_days', `${COUNTED_BY.page} AS viewed_page`, ...own].join(', ')}
-    FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${viewsIssued(period)} WHERE ${IS_PERSONS_VIEW} AND ${condition}`
+    FROM ${once('visits')} PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE ${IS_PERSONS_VIEW} AND ${condition}`
 }
 
 /** Whether a page view is among those of another table. */
