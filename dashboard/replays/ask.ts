@@ -1,7 +1,5 @@
 /** Puts the request for a replay on the event log, where the role `rollup` finds it. */
 
-import { setTimeout as wait } from 'node:timers/promises'
-
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -9,9 +7,10 @@ import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { answerAccepted, type OrganizationCall, type CallTo } from '../http/call.ts'
+import { answerAccepted, type CallTo } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
-import type { ReadScope, ScopedQueries } from '../reads/scope.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { untilStored } from '../reads/until-stored.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { WatchedReplay } from './watch.ts'
 
@@ -46,31 +45,16 @@ export function askReplay({ scope, directory, hotState, eventLog, randomness, wa
     const record = { ...asked, sinceMs: Math.max(asked.sinceMs, keptSinceMs) }
     await eventLog.append('replays', [{ key: recordKey(record, record.id), value: encodeRecord(record) }])
     watch({ ...record, asked_at_ms: record.askedAtMs })
-    await untilFound(record.id, { run, signal: call.signal })
+    await untilStored(async () => (await run('replayById', { id: record.id })).length > 0, {
+      pausesMs: PAUSES_MS,
+      signal: call.signal,
+    })
     return answerAccepted({ id: record.id })
   })
 }
 
 /** Before each look. The median row is stored 0.2 s after its entry of the log, and 99 of 100 within 0.34 s (docs/performance.md). */
 const PAUSES_MS = [100, 100, 100, 200, 300] as const
-
-/**
- * Whoever has the answer can then read the replay, as its request reaches the facts a moment after the log. If the facts are unavailable or late,
- * the answer comes all the same: nothing can be lost.
- */
-async function untilFound(
-  id: string,
-  { run, signal }: ScopedQueries & Pick<OrganizationCall, 'signal'>,
-): Promise<void> {
-  try {
-    for (const pauseMs of PAUSES_MS) {
-      await wait(pauseMs, undefined, { signal })
-      if ((await run('replayById', { id })).length > 0) return
-    }
-  } catch {
-    // The facts are unavailable, or the client has left.
-  }
-}
 
 function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord {
   const { body, nowMs } = call

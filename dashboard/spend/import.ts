@@ -1,7 +1,5 @@
 /** Imports a file of ad spend: reads and checks it as it arrives, and then puts all of it on the event log. */
 
-import { setTimeout as wait } from 'node:timers/promises'
-
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
@@ -20,8 +18,9 @@ import type { NoteActivity } from '../events/activity.ts'
 import type { StillAllowed } from '../events/event-streams.ts'
 import { answerCreated, type CallTo } from '../http/call.ts'
 import { refuseByRate, spendHit } from '../http/limits.ts'
-import type { ReadScope, ScopedQueries } from '../reads/scope.ts'
-import { shownImport } from './imports.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { untilStored } from '../reads/until-stored.ts'
+import { shownImport, spendActivity } from './imports.ts'
 
 export interface ImportParts {
   readonly scope: ReadScope
@@ -65,15 +64,14 @@ export function importSpend(parts: ImportParts) {
     })
     if (outcome.kind === 'refused') return outcome
     await noteActivity({
-      organization: organization.id,
-      website: website.id,
-      type: 'spend_imported',
-      subject: own.id,
-      message: `Ad spend of ${outcome.rows} rows was imported.`,
+      ...spendActivity(outcome, 'spend_imported'),
       actor: own.importedBy,
       logRetentionDays: organization.logRetentionDays,
     })
-    await untilListed(own.id, run, call.signal)
+    await untilStored(async () => (await run('spendImportById', { id: own.id })).length > 0, {
+      pausesMs: PAUSES_MS,
+      signal: call.signal,
+    })
     return answerCreated(shownImport(outcome))
   })
 }
@@ -108,16 +106,5 @@ async function onlyOne(
   }
 }
 
+/** Before each look: a file has many entries. */
 const PAUSES_MS = [100, 100, 100, 200, 300, 500] as const
-
-/** Whoever has the answer can then read the import. If the facts are unavailable or late, the answer comes all the same: nothing can be lost. */
-async function untilListed(id: string, run: ScopedQueries['run'], signal: AbortSignal): Promise<void> {
-  try {
-    for (const pauseMs of PAUSES_MS) {
-      await wait(pauseMs, undefined, { signal })
-      if ((await run('spendImportById', { id })).length > 0) return
-    }
-  } catch {
-    // The facts are unavailable, or the client has left.
-  }
-}

@@ -30,13 +30,10 @@ export function removeSpend({ scope, eventLog, noteActivity }: RemovalParts) {
   return scope(async ({ organization, run }, call: CallTo<'removeSpend'>) => {
     const [row] = await run('spendImportById', { id: call.params.import })
     if (row === undefined || row.is_removed) return refuse('not_found')
-    await appendRemoval(eventLog, importOfRow(row))
+    const found = importOfRow(row)
+    await appendRemoval(eventLog, found)
     await noteActivity({
-      organization: organization.id,
-      website: row.website,
-      type: 'spend_removed',
-      subject: row.id,
-      message: `An import of ad spend of ${row.rows} rows was removed.`,
+      ...spendActivity(found, 'spend_removed'),
       actor: call.session.person,
       logRetentionDays: organization.logRetentionDays,
     })
@@ -48,6 +45,18 @@ export function removeSpend({ scope, eventLog, noteActivity }: RemovalParts) {
 export async function appendRemoval(eventLog: LogWriter, found: SpendImportRecord): Promise<void> {
   const value = encodeRecord({ ...found, isRemoved: true })
   await eventLog.append('spend', [{ key: recordKey(found, found.id), value }])
+}
+
+const ACTIVITY = {
+  spend_imported: (rows: number) => `Ad spend of ${rows} rows was imported.`,
+  spend_removed: (rows: number) => `An import of ad spend of ${rows} rows was removed.`,
+}
+
+export type SpendActivity = keyof typeof ACTIVITY
+
+/** What the activity says of an import, whoever imported or removed it. */
+export function spendActivity({ organization, website, id, rows }: SpendImportRecord, type: SpendActivity) {
+  return { organization, website, type, subject: id, message: ACTIVITY[type](rows) }
 }
 
 const areTotals = listOf(shapeOf<SpendTotal>({ currency: isText, amount: isNumber }))
@@ -87,6 +96,7 @@ export function shownImport({ id, website, fileName, rows, totals, ...record }: 
   }
 }
 
-function dayText(dayMs: number): string {
+/** A day of an advertising account, such as `2026-11-30`. */
+export function dayText(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10)
 }

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react'
 
+import { joinKey } from '../../domain/spend/joined-spend.ts'
 import { Bar, shownCount } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { moneyText } from './money.ts'
@@ -26,13 +27,7 @@ export function CurrencyTable({ currency, figures }: CurrencyTableProps): ReactN
             <TableHead columns={[...nameHeads(figures), ...NUMBERS.map((head) => ({ number: head }))]} />
             <tbody>
               {rows.map((row) => (
-                <Line
-                  key={`${row.source}\t${row.campaign}`}
-                  row={row}
-                  share={row.amount / most}
-                  currency={currency}
-                  figures={figures}
-                />
+                <Line key={joinKey(row)} row={row} share={row.amount / most} currency={currency} figures={figures} />
               ))}
             </tbody>
           </table>
@@ -58,15 +53,9 @@ function Line({ row, share, currency, figures }: LineProps): ReactNode {
   const cost = (amount: number | null): string => (amount === null ? '–' : moneyText(amount, currency))
   return (
     <tr>
-      <th scope="row">
-        <Name of={figures.by === 'source' ? row.source : row.campaign} />
+      <NameCells of={row} by={figures.by}>
         <Bar share={share} />
-      </th>
-      {figures.by === 'campaign' && (
-        <td data-label="source">
-          <span className="value">{row.source}</span>
-        </td>
-      )}
+      </NameCells>
       <td className="number" data-label="spent">
         {moneyText(row.amount, currency)}
       </td>
@@ -83,6 +72,30 @@ function Line({ row, share, currency, figures }: LineProps): ReactNode {
         {cost(row.perInstall)}
       </td>
     </tr>
+  )
+}
+
+interface NameCellsProps {
+  readonly of: { readonly source: string; readonly campaign: string }
+  readonly by: SpendFigures['by']
+  /** Below the name. */
+  readonly children?: ReactNode
+}
+
+/** Of a source its name; of a campaign that of its source, too. */
+function NameCells({ of: { source, campaign }, by, children }: NameCellsProps): ReactNode {
+  return (
+    <>
+      <th scope="row">
+        <Name of={by === 'source' ? source : campaign} />
+        {children}
+      </th>
+      {by === 'campaign' && (
+        <td data-label="source">
+          <span className="value">{source}</span>
+        </td>
+      )}
+    </>
   )
 }
 
@@ -104,18 +117,11 @@ function NotJoined({ currency, figures }: CurrencyTableProps): ReactNode {
             <table className="list stacks spend">
               <TableHead columns={[...nameHeads(figures), { number: 'Spent' }]} />
               <tbody>
-                {spend.slice(0, MOST_SHOWN).map(({ source, campaign, amount }) => (
-                  <tr key={`${source}\t${campaign}`}>
-                    <th scope="row">
-                      <Name of={figures.by === 'source' ? source : campaign} />
-                    </th>
-                    {figures.by === 'campaign' && (
-                      <td data-label="source">
-                        <span className="value">{source}</span>
-                      </td>
-                    )}
+                {spend.slice(0, MOST_SHOWN).map((each) => (
+                  <tr key={joinKey(each)}>
+                    <NameCells of={each} by={figures.by} />
                     <td className="number" data-label="spent">
-                      {moneyText(amount, currency)}
+                      {moneyText(each.amount, currency)}
                     </td>
                   </tr>
                 ))}

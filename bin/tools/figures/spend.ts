@@ -4,10 +4,16 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 
 import { createActivity } from '../../../dashboard/events/activity.ts'
-import { appendRemoval, importOfRow, shownImport } from '../../../dashboard/spend/imports.ts'
+import {
+  appendRemoval,
+  dayText,
+  importOfRow,
+  shownImport,
+  spendActivity,
+  type SpendActivity,
+} from '../../../dashboard/spend/imports.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import type { ActivityType } from '../../../domain/reasons.ts'
 import { decimalAmount } from '../../../domain/spend/currencies.ts'
 import { SpendReader, type SpendProblem } from '../../../domain/spend/spend-file.ts'
 import { spendForm, type SpendForm } from '../../../domain/spend/spend-form.ts'
@@ -120,7 +126,7 @@ async function importFile(
   }
   const { record, entries: all } = entries.finish()
   for (const entry of all) await backend.append('spend', [entry])
-  await noteSpend(backend, record, 'spend_imported', `Ad spend of ${record.rows} rows was imported.`)
+  await noteSpend(backend, record, 'spend_imported')
   if (run.flags.has('--json')) printJson([shownImport(record)])
   else print(`${record.id}: ${record.rows} rows of ${spendDaysText(record)} for ${website}, ${amountsText(record)}\n`)
   return record
@@ -144,15 +150,10 @@ function problemLine(file: string, { line, column, message }: SpendProblem): str
 }
 
 /** In the activity, where members see it; nobody is named, as the command line knows no people. */
-async function noteSpend(
-  backend: ToolStores,
-  { organization, website, id: subject }: SpendImportRecord,
-  type: ActivityType,
-  message: string,
-): Promise<void> {
+async function noteSpend(backend: ToolStores, record: SpendImportRecord, type: SpendActivity): Promise<void> {
   const noteActivity = createActivity({ eventLog: backend, randomness, nowMs: Date.now })
   const logRetentionDays = LIMITS.logRetentionDays.fallback
-  await noteActivity({ organization, website, type, subject, message, logRetentionDays })
+  await noteActivity({ ...spendActivity(record, type), logRetentionDays })
 }
 
 async function listImports(run: SpendRun, backend: ToolStores, { websites: asked }: SpendArguments): Promise<number> {
@@ -196,7 +197,7 @@ async function removeImport(
     if (row === undefined || row.is_removed) continue
     const record = importOfRow(row)
     await appendRemoval(backend, record)
-    await noteSpend(backend, record, 'spend_removed', `An import of ad spend of ${record.rows} rows was removed.`)
+    await noteSpend(backend, record, 'spend_removed')
     if (run.flags.has('--json')) printJson([shownImport(record)])
     else print(`${id} is removed: what it had replaced counts again\n`)
     return 0
@@ -214,8 +215,7 @@ function websitesToName(known: readonly OwnedWebsite[], asked: readonly OwnedWeb
 }
 
 function spendDaysText({ firstDayMs, lastDayMs }: SpendImportRecord): string {
-  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-  return firstDayMs === lastDayMs ? day(firstDayMs) : `${day(firstDayMs)} to ${day(lastDayMs)}`
+  return firstDayMs === lastDayMs ? dayText(firstDayMs) : `${dayText(firstDayMs)} to ${dayText(lastDayMs)}`
 }
 
 function amountsText({ totals }: SpendImportRecord): string {
