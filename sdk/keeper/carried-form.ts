@@ -1,5 +1,6 @@
 /** What a link carries to another origin of the website, as text: the form's version, then JSON in base64url. */
 
+import { base64UrlOf } from '../core/base64url.ts'
 import type { OriginMemory } from '../core/landing.ts'
 import {
   CARRIED_BYTES,
@@ -124,12 +125,6 @@ function memoryOf(times: Pick<OriginMemory, 'seen_at' | 'landed_at'>, said: Said
 
 const isMoment = (value: unknown, latestMs: number): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= latestMs
-
-const base64UrlOf = (text: string) =>
-  btoa(String.fromCharCode(...new TextEncoder().encode(text)))
-    .replace(/\+/g, '-')
-    .replace(/\//g, '_')
-    .replace(/=/g, '')
 
 const textOfBase64Url = (text: string) =>
   new TextDecoder('utf-8', { fatal: true }).decode(

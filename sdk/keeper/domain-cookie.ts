@@ -2,15 +2,13 @@
 
 import { documentValue } from '../core/document-value.ts'
 import { SOURCE_LIFETIME_MS } from '../core/limits.ts'
+import { cookieReader } from '../readers/cookies.ts'
 
 const cookieNameOf = (project: string) => `whence_${project}`
 
 /** Empty if there is none. */
 export function readSharedCookie(project: string): string {
-  const cookies = documentValue('cookie').split('; ')
-  return (
-    cookies.find((each) => each.startsWith(`${cookieNameOf(project)}=`))?.slice(cookieNameOf(project).length + 1) ?? ''
-  )
+  return cookieReader(documentValue('cookie'))(cookieNameOf(project)) ?? ''
 }
 
 /** An empty text removes it. The browser refuses a domain that is not the page's own or above it. */

@@ -3,6 +3,7 @@
 import { documentValue } from '../core/document-value.ts'
 import { native } from '../core/native.ts'
 import { safely } from '../core/page.ts'
+import { CARRIED_NAME } from './carried-form.ts'
 
 interface LinkParts {
   /** The address with what it carries; undefined for one that carries nothing. */
@@ -12,29 +13,29 @@ interface LinkParts {
 }
 
 /** Longest time that a link shows another address than the page gave it. */
-const WORN_MS = 1_000
+const CARRYING_MS = 1_000
 /** All that lead to a new page, or to a menu that copies the address. */
 const USES = ['pointerdown', 'auxclick', 'keydown', 'contextmenu', 'click']
 
 /** Starts to listen; called once per page. Before the page's own listeners, since some of them read the address. */
 export function attendLinks({ carriedTo, prepare }: LinkParts): void {
-  const worn = new Map<Element, () => void>()
+  const carrying = new Map<Element, () => void>()
   const put = (element: Element, attribute: 'href' | 'action', carried: string | undefined) => {
-    if (worn.has(element) || carried === undefined) return
+    if (carrying.has(element) || carried === undefined) return
     const own = native(element)
     const before = own.getAttribute(attribute) ?? ''
     own.setAttribute(attribute, carried)
     const takeOff = () => {
       clearTimeout(timer)
-      worn.delete(element)
+      carrying.delete(element)
       // The page may have changed it meanwhile.
       if (own.getAttribute(attribute) === carried) own.setAttribute(attribute, before)
     }
-    const timer = setTimeout(takeOff, WORN_MS)
-    worn.set(element, takeOff)
+    const timer = setTimeout(takeOff, CARRYING_MS)
+    carrying.set(element, takeOff)
   }
   /** The browser follows a link or form before it runs another task. */
-  const takeOffSoon = (element: Element) => setTimeout(() => worn.get(element)?.())
+  const takeOffSoon = (element: Element) => setTimeout(() => carrying.get(element)?.())
 
   const onUse = (event: Event) =>
     safely(() => {
@@ -58,7 +59,7 @@ export function attendLinks({ carriedTo, prepare }: LinkParts): void {
         if (!form) return
         const carried = carriedTo(native(form).action)
         // The fields of the form become the query.
-        if (carried?.includes('#_whence=')) put(form, 'action', carried)
+        if (carried?.includes(`#${CARRIED_NAME}=`)) put(form, 'action', carried)
         takeOffSoon(form)
       }),
     true,

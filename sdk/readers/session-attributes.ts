@@ -1,5 +1,6 @@
 /** Builds Google's session attributes: the landing of an ad click, as unpadded base64url of JSON. */
 
+import { base64UrlOf } from '../core/base64url.ts'
 import type { Landing } from '../core/landing.ts'
 import { SESSION_ATTRIBUTES_CHARS } from '../core/limits.ts'
 
@@ -31,10 +32,4 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
   return text.length > SESSION_ATTRIBUTES_CHARS ? undefined : text
 }
 
-function encode(attributes: object): string {
-  // UTF-8, a character for each byte.
-  return btoa(unescape(encodeURIComponent(JSON.stringify(attributes))))
-    .replace(/\+/g, '-')
-    .replace(/\//g, '_')
-    .replace(/=/g, '')
-}
+const encode = (attributes: object): string => base64UrlOf(JSON.stringify(attributes))

@@ -3,10 +3,9 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { PROBE } from './crossing.ts'
 import { ok, problem, type Finding, type Tell } from './finding.ts'
+import { becomesTrue, failureToLoad, startsSdk } from './opened.ts'
 import type { PageSetup } from './page.ts'
 
-const LOAD_MS = 30_000
-const STEP_MS = 12_000
 const ADVICE = 'put data-carry="query" on the script tags of the website\'s other origins'
 
 /** What is opened here is not counted: the service gets no visit. */
@@ -33,22 +32,14 @@ async function arrivalFinding(page: Page, other: string, { carriesInQuery }: Pag
   const shown: string[] = []
   page.on('framenavigated', (frame) => shown.push(frame.url()))
   const address = `${other}/${carriesInQuery ? '?' : '#'}${PROBE}`
-  try {
-    await page.goto(address, { waitUntil: 'load', timeout: LOAD_MS })
-  } catch (error) {
-    return problem('crossing', `The browser does not load ${address}: ${String(error).split('\n')[0] ?? ''}`)
-  }
-  const isThere = (expression: string): Promise<boolean> =>
-    page.waitForFunction(expression, undefined, { timeout: STEP_MS }).then(
-      () => true,
-      () => false,
-    )
-  if (!(await isThere(`typeof window.whence?.scope === 'function'`)))
+  const notLoaded = await failureToLoad(page, address)
+  if (notLoaded !== null) return problem('crossing', `The browser does not load ${address}: ${notLoaded}`)
+  if (!(await startsSdk(page)))
     return problem(
       'crossing',
       `${other}/ does not load the SDK: what links carry is lost there, and stays in the address.`,
     )
-  const isPlain = await isThere(`!location.href.includes('_whence')`)
+  const isPlain = await becomesTrue(page, `!location.href.includes('_whence')`)
   const failure = errors.find((each) => each.includes('_whence'))
   if (failure !== undefined) return problem('crossing', `${other}/ fails on what links carry (${failure}): ${ADVICE}.`)
   if (!carriesInQuery && shown.some((each) => /#[!/]/.test(each)))

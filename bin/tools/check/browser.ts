@@ -9,14 +9,10 @@ import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import { launchChromium } from '../../demo/chromium.ts'
 import { checkArrivals } from './arrival.ts'
 import { ok, problem, skipped, type Finding, type Tell } from './finding.ts'
+import { failureToLoad, startsSdk, STEP_MS } from './opened.ts'
 import type { PageSetup } from './page.ts'
 
-const LOAD_MS = 30_000
-/** A visit waits up to two seconds for the cookies of tags, and the service has eight to answer. */
-const STEP_MS = 12_000
 const LOOK_MS = 50
-/** The name of the SDK's interface, which pages use to start it, for example after consent. */
-const INTERFACE_JS = 'typeof window.whence?.scope'
 
 interface BrowserCheckInput {
   readonly url: URL
@@ -46,15 +42,9 @@ async function followPage(context: BrowserContext, { url, setup }: BrowserCheckI
   page.on('response', (each) => {
     if (each.request().method() === 'POST') answers.push(each)
   })
-  try {
-    await page.goto(url.href, { waitUntil: 'load', timeout: LOAD_MS })
-  } catch (error) {
-    return tell(problem('browser', `The browser does not load the page: ${String(error).split('\n')[0] ?? ''}`))
-  }
-  const hasSdk = await page.waitForFunction(`${INTERFACE_JS} === 'function'`, undefined, { timeout: STEP_MS }).then(
-    () => true,
-    () => false,
-  )
+  const failure = await failureToLoad(page, url.href)
+  if (failure !== null) return tell(problem('browser', `The browser does not load the page: ${failure}`))
+  const hasSdk = await startsSdk(page)
   const isOurs = (each: string): boolean => setup === null || each.includes(new URL(setup.serviceUrl).host)
   // The visit comes up to two seconds after the SDK has started; a policy may let the script in and stop the visit.
   const recorded = hasSdk ? await answerTo('/v1/visits', answers, () => blocked.some(isOurs)) : null
