@@ -1,6 +1,6 @@
 /** The pages of figures: funnel, sources, match rate, usage. Each is one answer. */
 
-import { recordOf } from '../../domain/typed-keys.ts'
+import { presentOf, recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import {
@@ -134,7 +134,7 @@ function installSource(source: FigureSource, query: QueryValues & { readonly lef
   return {
     ...source,
     filters: installFigureFilters(query),
-    ...(query.leftOut === undefined ? {} : { leftOut: query.leftOut }),
+    ...presentOf({ leftOut: query.leftOut }),
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type RowKind,
 } from '../../domain/figures/installs.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
-import { recordOf } from '../../domain/typed-keys.ts'
+import { presentOf, recordOf } from '../../domain/typed-keys.ts'
 import type { InstallColumn, InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { FiguresPeriod } from './period.ts'
 import type { FigureSource } from './read-figures.ts'
@@ -38,7 +38,7 @@ export async function installSlices(
   period: FiguresPeriod,
 ): Promise<readonly Slice[]> {
   const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
-  const asked = { ...filters, ...(leftOut === undefined ? {} : { left_out: leftOut }) }
+  const asked = { ...filters, ...presentOf({ left_out: leftOut }) }
   const slices: Slice[] = []
   let since = period.sinceMs
   let events = 0

@@ -1,8 +1,7 @@
 /** What a chart of the overview shows at each place: a step of the period beside that of the period before, as numbers and as words. */
 
 import type { Overview } from '../data/overview.ts'
-import { shareText, shownCount } from '../parts/numbers.tsx'
-import { metricValue, type ShownMetric } from './metrics.ts'
+import { metricText, metricValue, type ShownMetric } from './metrics.ts'
 
 export interface ChartPoint {
   /** Of the step, Unix ms. */
@@ -44,12 +43,6 @@ export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone
       isYoung: metric.id === 'conversion' && !each.isRipe,
     }
   })
-}
-
-function metricText(metric: ShownMetric, step: Overview['steps'][number]): string {
-  const share = metric.shareOf(step)
-  if (share === null) return '–'
-  return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
 }
 
 /** In the organisation's time zone. */

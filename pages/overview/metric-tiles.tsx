@@ -3,10 +3,11 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { FIGURE_WORDS } from '../../domain/figures/figure-words.ts'
 import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { Change, shareText, ShareChange, shownCount } from '../parts/numbers.tsx'
-import { comparedValues, metricOf, METRICS, type ShownMetric } from './metrics.ts'
+import { comparedValues, metricOf, metricText, METRICS, type ShownMetric } from './metrics.ts'
 
 interface TilesProps {
   readonly filters: OverviewFilters
@@ -25,7 +26,7 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
             replace
             resetScroll={false}
             className="tile"
-            title={metric.means}
+            title={FIGURE_WORDS[metric.word].means}
             aria-current={metric.id === shown.id ? 'true' : undefined}
           >
             <span className="title">{shownTitle(metric, figures)}</span>
@@ -53,9 +54,7 @@ function shownTitle({ id, title }: ShownMetric, figures: Overview): string {
 function totalText(metric: ShownMetric, figures: Overview): string {
   const { total } = figures
   if (metric.id === 'match' && isCountedAlone(figures)) return shownCount(total.installs.counted)
-  const share = metric.shareOf(total)
-  if (share === null) return '–'
-  return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
+  return metricText(metric, total)
 }
 
 /** What else there is to know about a number. */

@@ -1,6 +1,8 @@
 /** What the overview shows of a period: counts, and the shares that follow from them. */
 
+import type { FigureName } from '../../domain/figures/figure-words.ts'
 import type { Overview } from '../data/overview.ts'
+import { shareText, shownCount } from '../parts/numbers.tsx'
 
 type OverviewStep = Overview['steps'][number]
 type OverviewTotal = Overview['total']
@@ -18,7 +20,8 @@ interface OverviewMetric {
   /** What a step counts, in a sentence about a chart: "visits"; of a share: "of visits". */
   readonly what: string
   readonly kind: 'volume' | 'rate'
-  readonly means: string
+  /** Its words on cards and in docs. */
+  readonly word: FigureName
   /** A number as a share of 1; null if nothing is counted. */
   readonly shareOf: (counted: Counted) => Share | null
 }
@@ -29,7 +32,7 @@ export const METRICS = [
     title: 'Installs',
     what: 'installs',
     kind: 'volume',
-    means: 'Machines on which the product was installed.',
+    word: 'installs',
     shareOf: ({ installs }) => ({ part: installs.installs, whole: 1 }),
   },
   {
@@ -37,7 +40,7 @@ export const METRICS = [
     title: 'Match rate',
     what: 'of installs that were looked up',
     kind: 'rate',
-    means: 'Installs with a visit, of those that were looked up and decided.',
+    word: 'match_rate',
     shareOf: ({ installs }) => ({ part: installs.matched, whole: installs.matched + installs.unmatched }),
   },
   {
@@ -45,7 +48,7 @@ export const METRICS = [
     title: 'With a known source',
     what: 'installs with a known source',
     kind: 'volume',
-    means: 'Installs whose visit says where it came from.',
+    word: 'known_source',
     shareOf: ({ installs }) => ({ part: installs.known_source, whole: 1 }),
   },
   {
@@ -53,7 +56,7 @@ export const METRICS = [
     title: 'Visits',
     what: 'visits',
     kind: 'volume',
-    means: 'Pages viewed by one person without a break of half an hour.',
+    word: 'visits',
     shareOf: ({ visits }) => (visits === null ? null : { part: visits.visits, whole: 1 }),
   },
   {
@@ -61,7 +64,7 @@ export const METRICS = [
     title: 'Conversion',
     what: 'of visits',
     kind: 'rate',
-    means: 'Visits that led to an install within seven days.',
+    word: 'conversion',
     shareOf: ({ visits }) => (visits === null ? null : { part: visits.converted, whole: visits.visits }),
   },
 ] as const satisfies readonly OverviewMetric[]
@@ -76,6 +79,13 @@ export function metricOf(name: unknown): ShownMetric {
 export function metricValue(metric: ShownMetric, counted: Counted): number | null {
   const share = metric.shareOf(counted)
   return share === null || share.whole === 0 ? null : share.part / share.whole
+}
+
+/** As it is shown: a count, or a share in percent; a dash if it is not counted. */
+export function metricText(metric: ShownMetric, counted: Counted): string {
+  const share = metric.shareOf(counted)
+  if (share === null) return '–'
+  return metric.kind === 'rate' ? shareText(share.part, share.whole) : shownCount(share.part)
 }
 
 interface Compared {

@@ -5,9 +5,7 @@ import { expect } from 'chai'
 import { figuresBy } from '../../dashboard/figures/pages.ts'
 import type { FigureSource } from '../../dashboard/figures/read-figures.ts'
 import { installSlices, readInstallFigures, readLeftOut } from '../../dashboard/figures/read-installs.ts'
-import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
-import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
-import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
+import { erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { erase } from '../../delivery/tools/erase.ts'
 import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
@@ -17,7 +15,7 @@ import type { InstallRecord, LogRecord } from '../../domain/records.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { decisionRecord, installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { NO_BACKLOG } from './support/memory-facts.ts'
+import { createBatchWriter } from './support/batch-writer.ts'
 
 /** Ten days ago: all of it has ended, and later events still have room. */
 const FROM_MS = hourOf(Date.now() - 10 * DAY_MS)
@@ -31,8 +29,7 @@ describe('installs in figures', function () {
   this.timeout(120_000)
   let facts: TestFacts
   let website: string
-  const marks = createHourMarks('writer-of-installs', Date.now)
-  let offset = 0
+  const writeInto = createBatchWriter('writer-of-installs')
   before(async () => {
     facts = await openTestFacts()
   })
@@ -41,17 +38,7 @@ describe('installs in figures', function () {
   })
   after(() => facts?.close())
 
-  const write = async (records: readonly LogRecord[], into: TestFacts = facts): Promise<void> => {
-    const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
-    const batch = { topic: 'installs', partition: 0, entries } as never
-    const { done } = await writeBatch(into, batch, {
-      nowMs: Date.now,
-      marks,
-      erasures: createErasures(facts),
-      backlog: NO_BACKLOG,
-    })
-    expect(done).to.equal(records.length)
-  }
+  const write = (records: readonly LogRecord[], into: TestFacts = facts): Promise<void> => writeInto(into, records)
   const source = (): FigureSource => ({
     keyIds: [KEY_ID],
     nowMs: Date.now(),
@@ -374,21 +361,11 @@ describe('installs in figures', function () {
   it('come to the same if two writers judged without each other, once the hour is counted', async () => {
     const one = install('one')
     const two = install('one', { receivedAtMs: FROM_MS + 700_000 })
-    const blind = {
+    const blind: TestFacts = {
       ...facts,
-      run: (query: string, params: object) =>
-        query === 'countedEvents' ? [] : facts.run(query as never, params as never),
+      run: (query, ...asked) => (query === 'countedEvents' ? Promise.resolve([]) : facts.run(query, ...asked)),
     }
-    for (const record of [one, two]) {
-      const entries = [{ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }]
-      const batch = { topic: 'installs', partition: 0, entries } as never
-      const tools = { nowMs: Date.now, marks, erasures: createErasures(facts), backlog: NO_BACKLOG }
-      await writeBatch(
-        { ...blind, startBatch: () => facts.startBatch(), insert: facts.insert.bind(facts) } as never,
-        batch,
-        tools,
-      )
-    }
+    for (const record of [one, two]) await write([record], blind)
     expect(await total()).to.include({ installs: 2 })
     await rollUp({ facts, nowMs: Date.now })
     expect(await total()).to.include({ installs: 1, reinstalls: 1 })

@@ -5,14 +5,11 @@
 
 import { expect } from 'chai'
 
-import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
-import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
-import { NO_BACKLOG } from './support/memory-facts.ts'
+import { createBatchWriter } from './support/batch-writer.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import {
@@ -46,22 +43,13 @@ describe('figures by hour', function () {
   })
   beforeEach(() => {
     website = unique('site')
-    offset = 0
   })
   after(async () => {
     await facts?.close()
   })
 
-  let offset = 0
-  const marks = createHourMarks('writer-one', Date.now)
-  /** As the facts-writer does. */
-  const write = async (records: readonly LogRecord[]): Promise<void> => {
-    const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
-    const batch = { topic: 'visits', partition: 0, entries } as never
-    const tools = { nowMs: Date.now, marks, erasures: createErasures(facts), backlog: NO_BACKLOG }
-    const { done } = await writeBatch(facts, batch, tools)
-    expect(done).to.equal(records.length)
-  }
+  const writeInto = createBatchWriter('writer-one')
+  const write = (records: readonly LogRecord[]): Promise<void> => writeInto(facts, records)
   const rolled = async (column: Dimension, hours = HOURS): Promise<Record<string, readonly number[]>> => {
     const period = {
       organizations: ['acme'],

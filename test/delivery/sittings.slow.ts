@@ -2,16 +2,13 @@
 
 import { expect } from 'chai'
 
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
-import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
-import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import type { LogRecord, VisitRecord } from '../../domain/records.ts'
 import { activationRecord, handoffRecord, installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { NO_BACKLOG } from './support/memory-facts.ts'
+import { createBatchWriter } from './support/batch-writer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -39,26 +36,18 @@ describe('visits of figures', function () {
   this.timeout(120_000)
   let facts: TestFacts
   let website = ''
-  let offset = 0
-  const marks = createHourMarks('writer-one', Date.now)
+  const writeInto = createBatchWriter('writer-one')
   before(async () => {
     facts = await openTestFacts()
   })
   beforeEach(() => {
     website = unique('site')
-    offset = 0
   })
   after(async () => {
     await facts?.close()
   })
 
-  /** As the facts-writer does. */
-  const write = async (records: readonly LogRecord[]): Promise<void> => {
-    const entries = records.map((record) => ({ offset: offset++, value: JSON.stringify(record), appendedAtMs: 0 }))
-    const batch = { topic: 'visits', partition: 0, entries } as never
-    const tools = { nowMs: Date.now, marks, erasures: createErasures(facts), backlog: NO_BACKLOG }
-    expect((await writeBatch(facts, batch, tools)).done).to.equal(records.length)
-  }
+  const write = (records: readonly LogRecord[]): Promise<void> => writeInto(facts, records)
   const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now })
   const view = (atMs: number, changes: Partial<VisitRecord['visit']> = {}): VisitRecord =>
     visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, pageUrl: PAGES[0], ...changes })
