@@ -91,32 +91,30 @@ interface OtherColumnsProps {
   readonly onChange: (part: Partial<UploadDraft>) => void
 }
 
+const OTHERS = [
+  {
+    name: 'columns',
+    label: 'Names of columns',
+    description: 'Of those that differ',
+    placeholder: 'day=Day,campaign=Campaign,amount=Cost',
+  },
+  { name: 'source', label: 'Source of all rows', description: 'In place of a column', placeholder: 'google' },
+  { name: 'currency', label: 'Currency of all rows', description: 'In place of a column', placeholder: 'EUR' },
+] as const
+
 function OtherColumns({ draft, onChange }: OtherColumnsProps): ReactNode {
   return (
     <details>
       <summary>The columns have other names, or a column is missing</summary>
       <div className="spend-form">
-        <TextInput
-          label="Names of columns"
-          description="Of those that differ"
-          placeholder="day=Day,campaign=Campaign,amount=Cost"
-          value={draft.columns}
-          onChange={({ currentTarget }) => onChange({ columns: currentTarget.value })}
-        />
-        <TextInput
-          label="Source of all rows"
-          description="In place of a column"
-          placeholder="google"
-          value={draft.source}
-          onChange={({ currentTarget }) => onChange({ source: currentTarget.value })}
-        />
-        <TextInput
-          label="Currency of all rows"
-          description="In place of a column"
-          placeholder="EUR"
-          value={draft.currency}
-          onChange={({ currentTarget }) => onChange({ currency: currentTarget.value })}
-        />
+        {OTHERS.map(({ name, ...words }) => (
+          <TextInput
+            key={name}
+            {...words}
+            value={draft[name]}
+            onChange={({ currentTarget }) => onChange({ [name]: currentTarget.value })}
+          />
+        ))}
       </div>
     </details>
   )
