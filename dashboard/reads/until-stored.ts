@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 
-interface Waiting {
+interface LookTimes {
   /** Before each look, in ms. */
   readonly pausesMs: readonly number[]
   /** Of the client, who may leave. */
@@ -10,7 +10,7 @@ interface Waiting {
 }
 
 /** It reaches the facts a moment after the log. If they are unavailable or late, this ends all the same: nothing can be lost. */
-export async function untilStored(isStored: () => Promise<boolean>, { pausesMs, signal }: Waiting): Promise<void> {
+export async function untilStored(isStored: () => Promise<boolean>, { pausesMs, signal }: LookTimes): Promise<void> {
   try {
     for (const pauseMs of pausesMs) {
       await wait(pauseMs, undefined, { signal })
