@@ -95,6 +95,10 @@ const LIMITS_IN_FORCE = {
   supportMessageChars: 4_000,
   paymentWebhookAgeMs: 5 * MINUTE_MS,
   supportDiagnosticsBytes: 16 * KIB,
+  /** Longer than a year, so that a year can be compared. */
+  figuresPeriodDays: 400,
+  /** Of a chart by hour. */
+  figuresHourlyDays: 14,
   spendFileBytes: 5 * 1024 * KIB,
   spendFileNameChars: 200,
   /** Of one row, in the smallest unit of its currency. */

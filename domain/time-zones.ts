@@ -2,7 +2,7 @@
  * Hours and days of a time zone of the IANA database, as instants. Borders are multiples of a quarter of an hour in every zone that is in use.
  */
 
-import { HOUR_MS, MINUTE_MS } from './durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.ts'
 import { ZONE_NAMES } from './zone-countries.ts'
 
 const QUARTER_MS = 15 * MINUTE_MS
@@ -38,6 +38,10 @@ export interface TimeZone {
   readonly dayOf: (ms: number) => number
   /** Start of the day after it. */
   readonly dayAfter: (ms: number) => number
+  /** The date that its clocks show: midnight of it, as if that were UTC. Days are added to it and months taken from it with UTC's calendar. */
+  readonly dateOf: (ms: number) => number
+  /** Start of the day of such a date. A date that the zone left out begins with the day after it, or before it. */
+  readonly startOf: (date: number) => number
 }
 
 /** @throws RangeError for a name that is none */
@@ -81,6 +85,12 @@ export function timeZone(name: string): TimeZone {
     hourAfter,
     dayOf,
     dayAfter: (ms) => dayOf(dayOf(ms) + INTO_NEXT_DAY_MS),
+    dateOf: (ms) => local(ms).date,
+    startOf: (date) => {
+      const noon = date + 12 * HOUR_MS
+      const { date: shown, hour, minute } = local(noon)
+      return dayOf(noon + (noon - (shown + hour * HOUR_MS + minute * MINUTE_MS)))
+    },
   }
 }
 
@@ -93,15 +103,42 @@ export interface TimeStep {
 }
 
 /** One that may be cut by the period. */
-interface PeriodStep extends TimeStep {
+export interface PeriodStep extends TimeStep {
   readonly isPart: boolean
 }
 
-/** The hours or days of a zone that a period touches, cut at its ends. */
-export function stepsOf(zone: TimeZone, { at: since, until }: TimeStep, step: 'hour' | 'day'): readonly PeriodStep[] {
+/** What a step of time is. Weeks begin on Monday. */
+export const STEP_SIZES = ['hour', 'day', 'week'] as const
+export type StepSize = (typeof STEP_SIZES)[number]
+
+interface Borders {
+  readonly startOf: (ms: number) => number
+  readonly nextOf: (ms: number) => number
+}
+
+function bordersOf(zone: TimeZone, size: StepSize): Borders {
+  switch (size) {
+    case 'hour':
+      return { startOf: zone.hourOf, nextOf: zone.hourAfter }
+    case 'day':
+      return { startOf: zone.dayOf, nextOf: zone.dayAfter }
+    case 'week': {
+      const mondayOf = (ms: number): number => {
+        const date = zone.dateOf(ms)
+        return date - ((new Date(date).getUTCDay() + 6) % 7) * DAY_MS
+      }
+      return {
+        startOf: (ms) => zone.startOf(mondayOf(ms)),
+        nextOf: (ms) => zone.startOf(mondayOf(ms) + 7 * DAY_MS),
+      }
+    }
+  }
+}
+
+/** The hours, days or weeks of a zone that a period touches, cut at its ends. */
+export function stepsOf(zone: TimeZone, { at: since, until }: TimeStep, size: StepSize): readonly PeriodStep[] {
   const steps: PeriodStep[] = []
-  const startOf = step === 'day' ? zone.dayOf : zone.hourOf
-  const nextOf = step === 'day' ? zone.dayAfter : zone.hourAfter
+  const { startOf, nextOf } = bordersOf(zone, size)
   let at = since
   while (at < until) {
     const next = nextOf(at)

@@ -14,9 +14,9 @@ import { activityFiltersOf } from './data/activity.ts'
 import { websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
-import { funnelQuery, matchQuery } from './data/figures.ts'
+import { funnelQuery, liveFunnelQuery, matchQuery } from './data/figures.ts'
 import { overviewFilters, overviewQuery } from './data/overview.ts'
-import { figureFilters, LIVE_PERIOD } from './data/period.ts'
+import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './what-if/replays-data.ts'
 import { visitFiltersOf } from './data/visits.ts'
@@ -79,7 +79,7 @@ const overview = createRoute({
 const live = createRoute({
   getParentRoute: () => organization,
   path: 'live',
-  loader: (page) => askAhead(page, funnelQuery(page.params.organization, LIVE_PERIOD)),
+  loader: (page) => askAhead(page, liveFunnelQuery(page.params.organization)),
   component: lazyRouteComponent(() => import('./live/live.tsx'), 'LivePage'),
 })
 

@@ -2,13 +2,20 @@
 
 import { Type } from 'typebox'
 
-import { LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/installs.ts'
 import { MANY_INSTALLS, OVERVIEW_PANELS, VISITS_LEFT_OUT } from '../../domain/figures/overview.ts'
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { SOURCED_INSTALL } from './installs.ts'
+import {
+  BUCKET_PARAMETER,
+  COMPARED_PERIOD_PARAMETERS,
+  FIGURES_OF_PERIOD,
+  NOT_COMPARED,
+  STEP,
+  STEP_SIZE,
+} from './periods.ts'
 import type { RouteRow } from './route.ts'
 import {
   each,
@@ -26,9 +33,9 @@ import {
 } from './shapes.ts'
 
 const website = WEBSITE_PARAMETER
+const bucket = BUCKET_PARAMETER
 const by = oneOf(INSTALLS_BY, 'What to count by; source if absent.')
-const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS })
-const PERIOD = { since: moment, until: moment }
+const PERIOD = COMPARED_PERIOD_PARAMETERS
 
 /** Installs that have all of these values. */
 const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS, leftOut: LEFT_OUT_PARAMETER }
@@ -41,14 +48,6 @@ const STEPS = each(VISIT_STEPS, NUMBER)
 const VISIT_COUNTS = Type.Object(STEPS, { $id: 'VisitStepCounts' })
 const INSTALLS = each(INSTALL_COUNTS, NUMBER)
 const COUNTED_INSTALLS = Type.Object(INSTALLS, { $id: 'InstallCounts' })
-/** The figures of a page, for its period. */
-const FIGURES = {
-  since: TIME,
-  until: TIME,
-  timeZone: Type.String({ description: "The organisation's, which decides hours and days." }),
-  exampleUntil: EXAMPLE_UNTIL,
-}
-
 const ROW = {
   row: oneOf(
     ROW_KINDS,
@@ -89,9 +88,7 @@ const OVERVIEW_TOTAL = Type.Object(
 const OVERVIEW_STEPS = Type.Array(
   Type.Object(
     {
-      at: TIME,
-      until: TIME,
-      isPart: Type.Boolean({ description: 'The period has only a part of it.' }),
+      ...STEP,
       isRipe: Type.Boolean({ description: 'It ended seven days ago, so that its visits had time to convert.' }),
       installs: COUNTED_INSTALLS,
       visits: maybe(VISIT_COUNTS, 'Null if they are left out.'),
@@ -112,8 +109,8 @@ const CHECKLIST = Type.Object(
 )
 
 const OVERVIEW = Type.Object({
-  ...FIGURES,
-  step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
+  ...FIGURES_OF_PERIOD,
+  step: STEP_SIZE,
   visitsLeftOut: maybe(
     oneOf(VISITS_LEFT_OUT),
     'Why visits are not counted: a filter is about installs, or several are about visits; null: they are counted.',
@@ -121,7 +118,7 @@ const OVERVIEW = Type.Object({
   unfiltered: Type.Object(INSTALLS, { description: 'Installs of the period without any of the filters.' }),
   total: OVERVIEW_TOTAL,
   steps: OVERVIEW_STEPS,
-  before: Type.Object({ total: OVERVIEW_TOTAL, steps: OVERVIEW_STEPS }),
+  before: maybe(Type.Object({ total: OVERVIEW_TOTAL, steps: OVERVIEW_STEPS }), NOT_COMPARED),
   panels: Type.Array(
     Type.Object({
       by: oneOf(OVERVIEW_PANELS),
@@ -130,7 +127,7 @@ const OVERVIEW = Type.Object({
           ...ROW,
           installs: NUMBER,
           visits: maybe(NUMBER, 'Null if visits are not counted by this dimension, or left out.'),
-          before: Type.Number({ description: 'Installs of the previous period.' }),
+          before: maybe(NUMBER, 'Installs of the period that is compared; null if none is.'),
         }),
         { description: 'The first values and `other` for all further ones. Their installs add up to the total.' },
       ),
@@ -139,7 +136,7 @@ const OVERVIEW = Type.Object({
   reasons: REASONS,
   largestChange: maybe(
     Type.Object({ by: oneOf(OVERVIEW_PANELS), value: TEXT, installs: NUMBER, before: NUMBER }),
-    'The campaign, source or landing page whose installs differ most from the previous period; null: nothing changed.',
+    'The campaign, source or landing page whose installs differ most from the period that is compared; null: nothing changed, or nothing is compared.',
   ),
   installs: maybe(
     Type.Array(SOURCED_INSTALL),
@@ -159,7 +156,7 @@ const SHARED_COMMAND = Type.Object({
   first_ms: NUMBER,
   last_ms: NUMBER,
   visit: maybe(SOURCED_VISIT, 'Null if it is no longer kept.'),
-  before: Type.Object({ installations: NUMBER }),
+  before: maybe(Type.Object({ installations: NUMBER }), NOT_COMPARED),
 })
 
 const TRACKED_DAY = Type.Object(
@@ -190,23 +187,23 @@ export const FIGURE_ROUTES = {
     ...READ,
     path: '/api/organizations/:organization/overview',
     summary:
-      'Installs and visits of a period, by hour or day and by each dimension that is asked for first, and the same for the previous period.',
-    query: { website, ...PERIOD, ...INSTALL_FILTERS },
+      'Installs and visits of a period, by hour, day or week and by each dimension that is asked for first, and the same for the period that it is compared with.',
+    query: { website, ...PERIOD, bucket, ...INSTALL_FILTERS },
     answers: { 200: OVERVIEW },
   },
   funnel: {
     ...READ,
     path: '/api/organizations/:organization/funnel',
-    summary: 'Visits of a period and the steps that each of them reached, by hour or day of the time zone.',
-    query: { website, ...PERIOD },
+    summary: 'Visits of a period and the steps that each of them reached, by hour, day or week of the time zone.',
+    query: { website, ...PERIOD, bucket },
     answers: {
       200: Type.Object({
-        ...FIGURES,
+        ...FIGURES_OF_PERIOD,
         total: VISIT_COUNTS,
-        before: Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }),
+        before: maybe(Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }), NOT_COMPARED),
         leftOut: PROGRAM_VIEWS,
-        step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
-        steps: Type.Array(Type.Object({ at: TIME, until: TIME, isPart: FLAG, ...STEPS }), {
+        step: STEP_SIZE,
+        steps: Type.Array(Type.Object({ ...STEP, ...STEPS }), {
           description: 'All of the period; of the first and the last it may have only a part.',
         }),
       }),
@@ -215,10 +212,17 @@ export const FIGURE_ROUTES = {
   sources: {
     ...READ,
     path: '/api/organizations/:organization/sources',
-    summary: 'Visits and installs by source, campaign, version and more, and the same for the previous period.',
+    summary:
+      'Visits and installs by source, campaign, version and more, and the same for the period that it is compared with.',
     query: { website, by, ...PERIOD, ...INSTALL_FILTERS },
     answers: {
-      200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, leftOut: LEFT_OUT, before: Type.Object(BY_SOURCE) }),
+      200: Type.Object({
+        ...FIGURES_OF_PERIOD,
+        ...BY_SOURCE,
+        by,
+        leftOut: LEFT_OUT,
+        before: maybe(Type.Object(BY_SOURCE), NOT_COMPARED),
+      }),
     },
   },
   match: {
@@ -228,9 +232,9 @@ export const FIGURE_ROUTES = {
     query: { website, ...PERIOD, ...INSTALL_FILTERS },
     answers: {
       200: Type.Object({
-        ...FIGURES,
+        ...FIGURES_OF_PERIOD,
         ...MATCHED,
-        before: Type.Object(MATCHED),
+        before: maybe(Type.Object(MATCHED), NOT_COMPARED),
         leftOut: LEFT_OUT,
         timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
         agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, installs: NUMBER })),
@@ -242,11 +246,12 @@ export const FIGURE_ROUTES = {
     ...READ,
     path: '/api/organizations/:organization/shared-commands',
     summary:
-      'Copied install commands that several machines ran in a period of at most 31 days: a README, a blog, a CI file.',
+      'Copied install commands that several machines ran in a period, or in its last 31 days: a README, a blog, a CI file.',
     query: { website, ...PERIOD },
     answers: {
       200: Type.Object({
-        ...FIGURES,
+        ...FIGURES_OF_PERIOD,
+        isCut: Type.Boolean({ description: 'The period was longer: these are its last 31 days.' }),
         leastInstallations: NUMBER,
         mostListed: NUMBER,
         commands: Type.Array(SHARED_COMMAND),

@@ -9,6 +9,7 @@ import { DESTINATION_MODES, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { INSTALL_DETAIL, INSTALL_LINE } from './install-facts.ts'
+import { ANSWERED_PERIOD, COMPARED_PERIOD_PARAMETERS, NAMED_PERIOD_PARAMETERS, NOT_COMPARED } from './periods.ts'
 import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
@@ -57,7 +58,8 @@ export const INSTALL_LIST_QUERY = {
 
 /** Of the list of deliveries and of its export. */
 export const DELIVERY_LIST_QUERY = {
-  ...PERIOD,
+  website: WEBSITE_PARAMETER,
+  ...NAMED_PERIOD_PARAMETERS,
   destination: textParameter('One destination.', LIMITS.groupChars),
   status: oneOf(['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'], 'How it stands.'),
   reason: textParameter('Why it stands so.', LIMITS.clientHintChars),
@@ -176,15 +178,15 @@ export const INSTALL_ROUTES = {
     needs: 'Viewer',
     rate: 'read',
     summary:
-      'Deliveries of a period by destination, status and reason, beside the period before, and what providers answered to attempts that failed.',
-    query: PERIOD,
+      'Deliveries of a period by destination, status and reason, beside the period that it is compared with, and what providers answered to attempts that failed.',
+    query: { website: WEBSITE_PARAMETER, ...COMPARED_PERIOD_PARAMETERS },
     answers: {
       200: Type.Object({
-        since: TIME,
-        until: TIME,
+        ...ANSWERED_PERIOD,
+        isCut: Type.Boolean({ description: 'The period was longer: these are its last 90 days.' }),
         destinations: Type.Array(SHOWN_DESTINATION),
         groups: GROUPS,
-        before: Type.Object({ groups: GROUPS }),
+        before: maybe(Type.Object({ groups: GROUPS }), NOT_COMPARED),
         errors: Type.Array(DELIVERY_ERROR),
       }),
     },

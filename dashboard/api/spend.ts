@@ -6,17 +6,9 @@ import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { SPEND_COLUMNS } from '../../domain/spend/spend-form.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
+import { FIGURES_OF_PERIOD, NAMED_PERIOD_PARAMETERS } from './periods.ts'
 import type { RouteRow } from './route.ts'
-import {
-  EXAMPLE_UNTIL,
-  maybe,
-  NUMBER,
-  PERIOD_PARAMETERS,
-  TEXT,
-  textParameter,
-  TIME,
-  WEBSITE_PARAMETER,
-} from './shapes.ts'
+import { maybe, NUMBER, TEXT, textParameter, TIME, WEBSITE_PARAMETER } from './shapes.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'
 const MEGABYTES = LIMITS.spendFileBytes / 1024 / 1024
@@ -71,14 +63,11 @@ export const SPEND_ROUTES = {
     query: {
       website: WEBSITE_PARAMETER,
       by: oneOf(['campaign', 'source'], 'By source and campaign together, or by source alone; `campaign` if absent.'),
-      ...PERIOD_PARAMETERS,
+      ...NAMED_PERIOD_PARAMETERS,
     },
     answers: {
       200: Type.Object({
-        since: TIME,
-        until: TIME,
-        timeZone: Type.String({ description: "The organisation's, which decides days." }),
-        exampleUntil: EXAMPLE_UNTIL,
+        ...FIGURES_OF_PERIOD,
         by: oneOf(['campaign', 'source']),
         days: maybe(
           Type.Object({ first: DAY, last: DAY, since: TIME, until: TIME }),

@@ -1,7 +1,14 @@
 /** Deliveries as CSV, each with the answer to its last attempt. */
 
-import { deliveryFilters, deliveryPeriod, readDeliveryPage, type AnsweredDelivery } from '../installs/deliveries.ts'
-import type { AskedOfList } from '../installs/list.ts'
+import type { Refusal } from '../../domain/errors.ts'
+import { timeZone } from '../../domain/time-zones.ts'
+import {
+  deliveryFilters,
+  deliveryPeriod,
+  readDeliveryPage,
+  type AnsweredDelivery,
+  type AskedOfDeliveries,
+} from '../installs/deliveries.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
 
@@ -26,9 +33,14 @@ const COLUMNS: ListedTable<AnsweredDelivery>['columns'] = {
   last_words: ({ last }) => last?.words ?? null,
 }
 
-export function deliveryTable(reads: OrganizationFacts, asked: AskedOfList): ListedTable<AnsweredDelivery> {
+export function deliveryTable(
+  reads: OrganizationFacts,
+  asked: AskedOfDeliveries,
+): ListedTable<AnsweredDelivery> | Refusal {
   const filters = deliveryFilters(asked.query)
-  const { since_ms: sinceMs, until_ms: untilMs } = deliveryPeriod(asked)
+  const period = deliveryPeriod(asked, timeZone(reads.organization.timeZone))
+  if ('code' in period) return period
+  const { since_ms: sinceMs, until_ms: untilMs } = period
   return {
     what: 'deliveries',
     period: { sinceMs, untilMs },

@@ -1,5 +1,6 @@
 /** Handlers of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
 
+import type { Refusal } from '../../domain/errors.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { EXPORT_ROUTES } from '../api/exports.ts'
@@ -73,14 +74,15 @@ function downloadLogs(parts: ExportParts) {
 }
 
 /** Reads the list that the request asks for. */
-type TableOf<Row> = (reads: OrganizationFacts, asked: AskedOfList, clock: PageClock) => ListedTable<Row>
+type TableOf<Row, Asked> = (reads: OrganizationFacts, asked: Asked, clock: PageClock) => ListedTable<Row> | Refusal
 
-function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
+function downloadTable<Row, Asked extends AskedOfList>(parts: ExportParts, tableOf: TableOf<Row, Asked>) {
   const { control } = parts
   return parts.scope(
-    async (reads, call: OrganizationCall & AskedOfList & { readonly query: { readonly excel?: boolean } }) => {
+    async (reads, call: OrganizationCall & Asked & { readonly query: { readonly excel?: boolean } }) => {
       const counted = { rows: 0 }
       const table = tableOf(reads, call, parts.clock)
+      if ('code' in table) return table
       const chunks = exportTable(table, {
         reads,
         hasMark: call.query.excel === true,

@@ -8,7 +8,7 @@ import type { OrganizationFacts } from '../reads/scope.ts'
 import { totalOf } from './answers.ts'
 import type { FigureParts } from './pages.ts'
 import { readExampleUntil } from './example.ts'
-import type { FiguresPeriod } from './period.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { readFigures, type FigureSource } from './read-figures.ts'
 import { readInstallFigures } from './read-installs.ts'
 

@@ -4,13 +4,13 @@
  */
 
 import { DAY_MS } from '../../domain/durations.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { timeZone } from '../../domain/time-zones.ts'
-import { refuseField } from '../../domain/errors.ts'
 import { answer, type CallTo } from '../http/call.ts'
-import type { ReadScope } from '../reads/scope.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources, visitName } from '../reads/visits-beside.ts'
 import { readExampleUntil } from './example.ts'
-import { periodBefore, periodOf } from './period.ts'
+import { answeredPeriod, figuresQuestion } from './asked-period.ts'
 
 /** One person may have a laptop and a server. */
 const LEAST_INSTALLATIONS = 3
@@ -21,24 +21,23 @@ const MOST_DAYS = 31
 /** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'sharedCommands'>) => {
-    const period = periodOf(call, timeZone(reads.organization.timeZone))
-    if ('code' in period) return period
-    const { sinceMs, untilMs } = period
-    if (untilMs - sinceMs > MOST_DAYS * DAY_MS) {
-      return refuseField('/since', `must be at most ${MOST_DAYS} days before until`)
-    }
+    const zone = timeZone(reads.organization.timeZone)
+    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    if ('code' in question) return question
+    const { untilMs } = question
+    const sinceMs = Math.max(question.sinceMs, untilMs - MOST_DAYS * DAY_MS)
     const bounds = { since_ms: sinceMs, until_ms: untilMs }
     const asked = { ...bounds, least: LEAST_INSTALLATIONS, limit: MOST_LISTED }
     const visits = await reads.run('sharedVisits', asked)
     const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
     const commands = visits.length === 0 ? [] : await reads.run('sharedCommands', { ...asked, ...keys })
     const visitOf = await readVisitSources(reads, commands)
-    const earlier = { since_ms: periodBefore(period).sinceMs, until_ms: sinceMs, least: 1, limit: MOST_LISTED }
-    const before = commands.length === 0 ? [] : await reads.run('sharedCommands', { ...earlier, ...keys })
-    const machinesBefore = new Map(before.map((row) => [visitName(row), row.installations]))
+    const isCut = sinceMs > question.sinceMs
+    const earlier = isCut ? null : question.before
+    const before = await readEarlier(reads, earlier, commands.length === 0 ? null : keys)
     return answer({
-      since: sinceMs,
-      until: untilMs,
+      ...answeredPeriod({ ...question, sinceMs, before: earlier }),
+      isCut,
       timeZone: reads.organization.timeZone,
       leastInstallations: LEAST_INSTALLATIONS,
       mostListed: MOST_LISTED,
@@ -46,8 +45,21 @@ export function readSharedCommands(scope: ReadScope) {
       commands: commands.map((row) => ({
         ...row,
         visit: visitOf(row),
-        before: { installations: machinesBefore.get(visitName(row)) ?? 0 },
+        before: before === null ? null : { installations: before.get(visitName(row)) ?? 0 },
       })),
     })
   })
+}
+
+interface CommandKeys {
+  readonly of_websites: readonly string[]
+  readonly visit_ids: readonly string[]
+}
+
+/** Installations of the same commands in the period that is compared, by visit; null if none is. */
+async function readEarlier(reads: OrganizationFacts, period: FiguresPeriod | null, keys: CommandKeys | null) {
+  if (period === null) return null
+  const bounds = { since_ms: period.sinceMs, until_ms: period.untilMs, least: 1, limit: MOST_LISTED }
+  const rows = keys === null ? [] : await reads.run('sharedCommands', { ...bounds, ...keys })
+  return new Map(rows.map((row) => [visitName(row), row.installations]))
 }

@@ -17,6 +17,7 @@ import {
   type InstallDimension,
   type LeftOutChoice,
 } from '../../domain/figures/installs.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
@@ -25,7 +26,14 @@ import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { listedInstalls, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
-import { periodBefore, periodOf, type FiguresPeriod, type AskedOfFigures } from './period.ts'
+import {
+  answeredPeriod,
+  figuresQuestion,
+  keptStep,
+  spanOf,
+  type AskedOfFigures,
+  type FiguresQuestion,
+} from './asked-period.ts'
 import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
 import {
   installFiguresOf,
@@ -54,7 +62,7 @@ export interface OrganizationSource extends ZonedSource {
 
 type FiguresPage<Page extends object, Asked> = (
   source: OrganizationSource,
-  period: FiguresPeriod,
+  question: FiguresQuestion,
   call: Asked,
 ) => Promise<Page>
 
@@ -65,40 +73,45 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
 ) {
   return scope(async (reads, call: Asked) => {
     const zone = timeZone(reads.organization.timeZone)
-    const period = periodOf(call, zone)
-    if (isRefusedPeriod(period)) return period
+    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    if (isRefused(question)) return question
     const source = { reads, nowMs: call.nowMs, keyIds, zone }
     return answer({
-      since: period.sinceMs,
-      until: period.untilMs,
+      ...answeredPeriod(question),
       timeZone: zone.name,
-      ...(await page(source, period, call)),
-      exampleUntil: await readExampleUntil(reads, period.sinceMs, call.nowMs),
+      ...(await page(source, question, call)),
+      exampleUntil: await readExampleUntil(reads, question.sinceMs, call.nowMs),
     })
   })
 }
 
-function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
+function isRefused(value: FiguresQuestion | Refusal): value is Refusal {
   return 'code' in value
 }
 
-/** Visits of the period with every step that each has reached until now, and the same for the previous period. */
-export async function funnelPage(source: ZonedSource, period: FiguresPeriod) {
-  const before = await readFigures(source, periodBefore(period), ['visits', 'visitor_kind'])
-  const now = await readFigures(source, period, ['visitor_kind'])
-  const step = period.untilMs - period.sinceMs <= 2 * DAY_MS ? ('hour' as const) : ('day' as const)
-  const steps = stepsOf(source.zone, { at: period.sinceMs, until: period.untilMs }, step)
+/** Visits of the period with every step that each has reached until now, and the same for the period that it is compared with. */
+export async function funnelPage(source: ZonedSource, question: FiguresQuestion) {
+  const { before: earlier, step } = question
+  const before = earlier === null ? null : await readFigures(source, earlier, ['visits', 'visitor_kind'])
+  const now = await readFigures(source, question, ['visitor_kind'])
+  const steps = stepsOf(source.zone, spanOf(question), step)
   const counts = await readSteps(source, 'visits', steps)
   return {
     // The sum of the steps, so that both come from the same statements.
     leftOut: programViews(now.get('visitor_kind')),
     total: namedCounts(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
-    before: {
-      total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))),
-      leftOut: programViews(before.get('visitor_kind')),
-    },
+    before:
+      before === null
+        ? null
+        : {
+            total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))),
+            leftOut: programViews(before.get('visitor_kind')),
+          },
     step,
-    steps: steps.map((each, place) => ({ ...each, ...namedCounts(VISIT_STEPS, counts[place] ?? []) })),
+    steps: steps.map((each, place) => ({
+      ...keptStep(each, question),
+      ...namedCounts(VISIT_STEPS, counts[place] ?? []),
+    })),
   }
 }
 
@@ -108,17 +121,17 @@ function programViews(kinds: readonly Cell[] = []) {
 }
 
 /**
- * Visits and installs by one dimension, and the same for the previous period. Visits count when they began, installs when they were received; installs
+ * Visits and installs by one dimension, and the same for the period that it is compared with. Visits count when they began, installs when they were received; installs
  * without a value have rows of their own, so that all rows add up to the total.
  */
-export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { query }: CallTo<'sources'>) {
+export async function sourcesPage(source: FigureSource, question: FiguresQuestion, { query }: CallTo<'sources'>) {
   const { by = 'source' } = query
   const filtered = installSource(source, query)
   return {
     by,
-    ...(await figuresBy(filtered, period, by)),
-    leftOut: await readLeftOut(filtered, await installSlices(filtered, period)),
-    before: await figuresBy(filtered, periodBefore(period), by),
+    ...(await figuresBy(filtered, question, by)),
+    leftOut: await readLeftOut(filtered, await installSlices(filtered, question)),
+    before: question.before === null ? null : await figuresBy(filtered, question.before, by),
   }
 }
 
@@ -178,15 +191,15 @@ async function matchedInstalls(source: FigureSource, period: FiguresPeriod) {
 }
 
 /** Installs by the hour of arrival: why some have no visit, and whether people or agents ran them. */
-export async function matchPage(all: FigureSource, period: FiguresPeriod, { query }: CallTo<'match'>) {
+export async function matchPage(all: FigureSource, question: FiguresQuestion, { query }: CallTo<'match'>) {
   const source = installSource(all, query)
-  const { slices, figures } = await matchedInstalls(source, period)
-  const before = await matchedInstalls(source, periodBefore(period))
+  const { slices, figures } = await matchedInstalls(source, question)
+  const before = question.before === null ? null : await matchedInstalls(source, question.before)
   const ages = await readInstallAges(source, slices)
-  const deliveries = await readFigures(source, period, ['delivery'])
+  const deliveries = await readFigures(source, question, ['delivery'])
   return {
     ...figures,
-    before: before.figures,
+    before: before?.figures ?? null,
     leftOut: await readLeftOut(source, slices),
     timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => ({ fromSeconds, installs: ages[bucket] ?? 0 })),
     agentPages: await readAgentPages(source, slices),
@@ -234,7 +247,7 @@ interface TrackedDay {
 /** Of all websites that the organisation has or had, as the quota counts. Days without any are left out. */
 async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promise<readonly TrackedDay[]> {
   const former = await trackedByFormer(source, period)
-  const steps = stepsOf(timeZone(UTC_ZONE), { at: period.sinceMs, until: period.untilMs }, 'day')
+  const steps = stepsOf(timeZone(UTC_ZONE), spanOf(period), 'day')
   const pageViews = await readSteps(source, 'page_views', steps)
   const events = await readSteps(source, 'events', steps)
   const installs = await readInstallSteps(source, await installSlices(source, period), steps)

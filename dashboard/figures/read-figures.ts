@@ -17,7 +17,7 @@ import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { ScopedQueries } from '../reads/scope.ts'
-import type { FiguresPeriod } from './period.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 
 /** What figures are read from, and when. */
 export interface FigureSource {

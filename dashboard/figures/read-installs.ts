@@ -14,7 +14,7 @@ import {
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import { presentOf, recordOf } from '../../domain/typed-keys.ts'
 import type { InstallColumn, InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
-import type { FiguresPeriod } from './period.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import type { FigureSource } from './read-figures.ts'
 
 /** Of one statement: so many take the engine some 100 ms. */

@@ -1,16 +1,20 @@
 /** Deliveries: their states by destination and cause, what providers answer, and each of them as a list. */
 
 import { DAY_MS } from '../../domain/durations.ts'
+import type { Refusal } from '../../domain/errors.ts'
+import { periodOf, type AskedPeriod, type FiguresPeriod } from '../../domain/figures/periods.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
 import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
+import { timeZone, type TimeZone } from '../../domain/time-zones.ts'
+import { answeredPeriod, figuresQuestion } from '../figures/asked-period.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import type { AskedOfList } from './list.ts'
 
-const DEFAULT_PERIOD_MS = 7 * DAY_MS
+/** It reads deliveries themselves, not the figures by hour. */
 const LONGEST_PERIOD_MS = 90 * DAY_MS
 /** Causes beyond these are so rare that nobody looks at them before the others. */
 const MOST_ERRORS = 50
@@ -20,29 +24,43 @@ interface DeliveryPeriod {
   readonly until_ms: number
 }
 
-/** Both ends are Unix ms; the later one is exclusive and not after now. */
-export function deliveryPeriod({ query: { since, until }, nowMs }: AskedOfList): DeliveryPeriod {
-  const end = Math.min(until ?? nowMs + 1, nowMs + 1)
-  const wanted = since ?? end - DEFAULT_PERIOD_MS
-  return { since_ms: Math.min(end, Math.max(wanted, end - LONGEST_PERIOD_MS)), until_ms: end }
+/** Of a longer period the last 90 days. */
+export function deliveryPeriod({ query, nowMs }: AskedOfDeliveries, zone: TimeZone): DeliveryPeriod | Refusal {
+  const period = periodOf(query, { nowMs, zone })
+  return 'code' in period ? period : cutPeriod(period)
+}
+
+export interface AskedOfDeliveries extends AskedOfList {
+  readonly query: AskedOfList['query'] & AskedPeriod
+}
+
+function cutPeriod({ sinceMs, untilMs }: FiguresPeriod): DeliveryPeriod {
+  return { since_ms: Math.max(sinceMs, untilMs - LONGEST_PERIOD_MS), until_ms: untilMs }
 }
 
 export function readDeliveries(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'deliveries'>) => {
-    const period = deliveryPeriod(call)
-    const before = { since_ms: 2 * period.since_ms - period.until_ms, until_ms: period.since_ms }
+    const zone = timeZone(reads.organization.timeZone)
+    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    if ('code' in question) return question
+    const period = cutPeriod(question)
+    const isCut = period.since_ms > question.sinceMs
+    const before = isCut ? null : question.before
     const now = { now_ms: call.nowMs }
     const destinations = reads.websites.flatMap(({ id: website, destinations: all }) =>
       all.map(({ id, displayName, provider, mode }) => ({ website, id, displayName, provider, mode })),
     )
     const groups = await reads.run('deliveryGroups', { ...period, ...now })
-    const earlier = await reads.run('deliveryGroups', { ...before, ...now })
+    const earlier =
+      before === null
+        ? null
+        : await reads.run('deliveryGroups', { since_ms: before.sinceMs, until_ms: before.untilMs, ...now })
     return answer({
-      since: period.since_ms,
-      until: period.until_ms,
+      ...answeredPeriod({ ...question, sinceMs: period.since_ms, before }),
+      isCut,
       destinations,
       groups,
-      before: { groups: earlier },
+      before: earlier === null ? null : { groups: earlier },
       errors: await readErrors(reads, period),
     })
   })
@@ -108,7 +126,9 @@ export async function readDeliveryPage(
 export function listDeliveries(scope: ReadScope, cursors: Cursors) {
   return scope(async (reads, call: CallTo<'deliveryList'>) => {
     const list = `deliveries\0${reads.organization.id}`
-    const { since_ms: since, until_ms: until } = deliveryPeriod(call)
+    const period = deliveryPeriod(call, timeZone(reads.organization.timeZone))
+    if ('code' in period) return period
+    const { since_ms: since, until_ms: until } = period
     const { cursor } = call.query
     const from = cursor === undefined ? { beforeMs: until, beforeId: '' } : cursors.read(list, cursor)
     if (from === null) return refuseCursor()

@@ -1,7 +1,6 @@
-/** The overview: installs and visits of a period beside those of the one before, over time and by each dimension. One answer. */
+/** The overview: installs and visits of a period beside those of the one that it is compared with, over time and by each dimension. One answer. */
 
 import { recordOf } from '../../domain/typed-keys.ts'
-import { DAY_MS } from '../../domain/durations.ts'
 import { cellOf, namedCounts, sumCells, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
 import { isOriginDimension } from '../../domain/figures/installs.ts'
 import {
@@ -14,6 +13,7 @@ import {
   OVERVIEW_PANELS,
   visitsBeside,
 } from '../../domain/figures/overview.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { stepsOf } from '../../domain/time-zones.ts'
 import type { CallTo } from '../http/call.ts'
 import { installFilters, readInstallPage } from '../installs/list.ts'
@@ -21,7 +21,7 @@ import type { PageClock } from '../reads/walk-back.ts'
 import { listedInstalls, sourceRows, totalOf } from '../figures/answers.ts'
 import { checklistOf } from '../figures/checklist.ts'
 import { installFigureFilters, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
-import { periodBefore, type FiguresPeriod } from '../figures/period.ts'
+import { keptStep, spanOf, type FiguresQuestion } from '../figures/asked-period.ts'
 import { readFigures, readSteps, readValueSteps, type FigureSource } from '../figures/read-figures.ts'
 import {
   installFiguresOf,
@@ -33,36 +33,30 @@ import {
 
 /** A panel is read at a glance; the page Sources has them all. */
 const MOST_ROWS = 6
-/** Longer periods have a step for each day. */
-const MOST_HOURLY_MS = 2 * DAY_MS
 const ORIGIN_PANELS = OVERVIEW_PANELS.filter((by) => isOriginDimension(by))
 
 /** Its list of few installs is read within the patience of this clock. */
 export function overviewWith(clock: PageClock) {
-  return async (all: OrganizationSource, period: FiguresPeriod, { query }: CallTo<'overview'>) => {
+  return async (all: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
     const filters = installFigureFilters(query)
-    const asked = {
-      visits: visitsBeside(filters),
-      step: period.untilMs - period.sinceMs <= MOST_HOURLY_MS ? ('hour' as const) : ('day' as const),
-    }
+    const visits = visitsBeside(filters)
     const source = { ...all, filters }
-    const now = await readSide(source, period, asked)
-    const before = await readSide(source, periodBefore(period), asked)
-    const unfiltered =
-      asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, period, [])).total
-    const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before.rows[by]))
-    const question = { filters: { ...installFilters(query), kind: 'install' as const }, ...allOfPeriod(period) }
+    const now = await readSide(source, question, { visits, question })
+    const before = question.before === null ? null : await readSide(source, question.before, { visits, question })
+    const unfiltered = visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
+    const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
+    const listed = { filters: { ...installFilters(query), kind: 'install' as const }, ...allOfPeriod(question) }
     return {
-      step: asked.step,
-      visitsLeftOut: asked.visits.kind === 'none' ? asked.visits.why : null,
+      step: question.step,
+      visitsLeftOut: visits.kind === 'none' ? visits.why : null,
       unfiltered,
       total: now.total,
       steps: now.steps,
-      before: { total: before.total, steps: before.steps },
+      before: before === null ? null : { total: before.total, steps: before.steps },
       reasons: now.reasons,
       panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
       largestChange: largestChange(rows),
-      installs: areFew(unfiltered.installs) ? (await readInstallPage(all.reads, question, clock)).rows : null,
+      installs: areFew(unfiltered.installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,
       checklist: unfiltered.installs === 0 ? await checklistOf(all) : null,
     }
   }
@@ -75,13 +69,13 @@ function allOfPeriod({ sinceMs, untilMs }: FiguresPeriod) {
 
 interface AskedOfOverview {
   readonly visits: ReturnType<typeof visitsBeside>
-  readonly step: 'hour' | 'day'
+  readonly question: FiguresQuestion
 }
 
 /** One of the two periods. */
-async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, step }: AskedOfOverview) {
+async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, question }: AskedOfOverview) {
   const slices = await installSlices(source, period)
-  const steps = stepsOf(source.zone, { at: period.sinceMs, until: period.untilMs }, step)
+  const steps = stepsOf(source.zone, spanOf(period), question.step)
   const installSteps = await readInstallSteps(source, slices, steps)
   const figures = await installFiguresOf(source, slices, [...OVERVIEW_PANELS, 'reason'])
   const visitSteps = await readVisitSteps(source, steps, visits)
@@ -94,11 +88,9 @@ async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, st
       visits: total === null ? null : namedCounts(VISIT_STEPS, total),
       ripe: ripe === null ? null : namedCounts(VISIT_STEPS, sumOfSteps(ripe)),
     },
-    steps: steps.map(({ at, until, isPart }, place) => ({
-      at,
-      until,
-      isPart,
-      isRipe: hadTimeToConvert(until, source.nowMs),
+    steps: steps.map((step, place) => ({
+      ...keptStep(step, question),
+      isRipe: hadTimeToConvert(step.until, source.nowMs),
       installs: installSteps[place] ?? NO_INSTALLS,
       visits: visitSteps === null ? null : namedCounts(VISIT_STEPS, visitSteps[place] ?? []),
     })),

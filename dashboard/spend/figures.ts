@@ -6,7 +6,7 @@ import { joinKey, joinSpend, type Joinable } from '../../domain/spend/joined-spe
 import { wholeDays } from '../../domain/spend/whole-days.ts'
 import type { TimeZone } from '../../domain/time-zones.ts'
 import type { CallTo } from '../http/call.ts'
-import type { FiguresPeriod } from '../figures/period.ts'
+import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { readFigures, type FigureSource } from '../figures/read-figures.ts'
 import { installSlices, readInstallFigures } from '../figures/read-installs.ts'
 

@@ -45,12 +45,13 @@ export function hadTimeToConvert(untilMs: number, nowMs: number): boolean {
   return untilMs + CONVERSION_MS <= nowMs
 }
 
-/** Of a dimension, with the figures of the period and of the one before. */
+/** Of a dimension, with the figures of the period and of the one that it is compared with. */
 export interface ComparedRow extends FigureRow {
   readonly installs: number
   /** Null if visits are not counted by this. */
   readonly visits: number | null
-  readonly before: number
+  /** Null if nothing is compared. */
+  readonly before: number | null
 }
 
 interface SidedRow extends FigureRow {
@@ -59,7 +60,8 @@ interface SidedRow extends FigureRow {
 }
 
 /** Rows of both periods, those of the present one first and in its order. */
-export function comparedRows(now: readonly SidedRow[], before: readonly SidedRow[]): readonly ComparedRow[] {
+export function comparedRows(now: readonly SidedRow[], before: readonly SidedRow[] | null): readonly ComparedRow[] {
+  if (before === null) return now.map((row) => comparedRow(row, null))
   const earlier = new Map(before.map((row) => [rowKey(row), row.installs]))
   const present = new Set(now.map(rowKey))
   const gone = before.filter((row) => !present.has(rowKey(row)))
@@ -75,7 +77,7 @@ export function comparedRows(now: readonly SidedRow[], before: readonly SidedRow
   ]
 }
 
-function comparedRow({ row, value, installs, visits }: SidedRow, before: number): ComparedRow {
+function comparedRow({ row, value, installs, visits }: SidedRow, before: number | null): ComparedRow {
   return { row, value, installs, visits: visits?.visits ?? null, before }
 }
 
@@ -86,7 +88,7 @@ export function leadingRows(rows: readonly ComparedRow[], most: number): readonl
   const rest = [...values.slice(most), ...rows.filter(({ row }) => row === 'other')]
   const shown = [...values.slice(0, most), ...named]
   if (rest.length === 0) return shown
-  return [...shown, rest.reduce(addToOthers, { row: 'other', value: '', installs: 0, visits: null, before: 0 })]
+  return [...shown, rest.reduce(addToOthers, { row: 'other', value: '', installs: 0, visits: null, before: null })]
 }
 
 function addToOthers(sum: ComparedRow, { installs, visits, before }: ComparedRow): ComparedRow {
@@ -95,7 +97,7 @@ function addToOthers(sum: ComparedRow, { installs, visits, before }: ComparedRow
     value: sum.value,
     installs: sum.installs + installs,
     visits: visits === null ? sum.visits : (sum.visits ?? 0) + visits,
-    before: sum.before + before,
+    before: before === null ? sum.before : (sum.before ?? 0) + before,
   }
 }
 
@@ -116,14 +118,14 @@ interface LargestChange {
   readonly before: number
 }
 
-/** The value with the greatest difference to the period before; of equal ones the first. Null if nothing changed. */
+/** The value with the greatest difference to the period that is compared; of equal ones the first. Null if nothing changed, or nothing is compared. */
 export function largestChange(
   rows: Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>,
 ): LargestChange | null {
   const values = CHANGED_BY.flatMap((by) =>
-    rows[by]
-      .filter(({ row }) => row === 'value')
-      .map(({ value, installs, before }) => ({ by, value, installs, before })),
+    rows[by].flatMap(({ row, value, installs, before }) =>
+      row === 'value' && before !== null ? [{ by, value, installs, before }] : [],
+    ),
   )
   const difference = ({ installs, before }: LargestChange): number => Math.abs(installs - before)
   return values.reduce<LargestChange | null>(

@@ -199,7 +199,11 @@ function Proof({ step, organization, period, count }: ProofProps): ReactNode {
       )
     case 'deliveries': {
       const { website } = period
-      const search = { days: 30, status: 'delivered', ...(website === undefined ? {} : { website }) }
+      const search = {
+        period: 'Last28Days' as const,
+        status: 'delivered',
+        ...(website === undefined ? {} : { website }),
+      }
       return (
         <>
           {words} for the installs of 30 days.{' '}

@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, daysOf, type CountingFilters, type FigureFilters } from './period.ts'
+import { lastDay, periodOf, type CountingFilters, type FigureFilters } from './period.ts'
 
 export type FunnelCounts = JsonFrom<'funnel'>['total']
 
@@ -31,17 +31,18 @@ export function matchQuery(organization: string, filters: CountingFilters) {
   return figuresQuery<MatchFigures>('match', organization, filters)
 }
 
-/** The service looks no further back for them at once. */
-export const MOST_COMMAND_DAYS = 30
-
-export function sharedCommandsQuery(organization: string, filters: FigureFilters) {
-  return figuresQuery<SharedCommands>('shared-commands', organization, commandFilters(filters))
+/** Of the last 24 hours. */
+export function liveFunnelQuery(organization: string) {
+  const address =
+    path('/api/organizations/:organization/funnel', { organization }) + query({ ...lastDay(), compare: 'off' })
+  return queryOptions({
+    queryKey: ['figures', address],
+    queryFn: ({ signal }) => ask<FunnelFigures>(address, { signal }),
+  })
 }
 
-export function commandFilters(filters: FigureFilters): FigureFilters {
-  const { website } = filters
-  const days = Math.min(daysOf(filters), MOST_COMMAND_DAYS)
-  return website === undefined ? { days } : { days, website }
+export function sharedCommandsQuery(organization: string, filters: FigureFilters) {
+  return figuresQuery<SharedCommands>('shared-commands', organization, filters)
 }
 
 export function sourcesQuery(organization: string, filters: CountingFilters, by: SourceDimension) {
@@ -69,6 +70,8 @@ export function figuresPath(
   more: FigureChoice = {},
 ): string {
   const { website, leftOut } = filters
-  const wanted = query({ ...boundsOf(filters), website, leftOut, ...more })
+  const { bucket, ...compared } = periodOf(filters)
+  const period = page === 'funnel' ? { ...compared, bucket } : compared
+  const wanted = query({ ...period, website, leftOut, ...more })
   return path(`/api/organizations/:organization/${page}`, { organization }) + wanted
 }

@@ -6,7 +6,7 @@ import { INSTALLS_BY, type InstallDimension } from '../../domain/figures/install
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, figureFilters, type FigureFilters } from './period.ts'
+import { figureFilters, type FigureFilters } from './period.ts'
 
 export type Overview = JsonFrom<'overview'>
 export type OverviewPanel = Overview['panels'][number]
@@ -38,11 +38,8 @@ export function valueFilters(search: Readonly<Record<string, unknown>>): ValueFi
 
 /** Where the figures of the page are read as JSON. */
 export function overviewPath(organization: string, filters: OverviewFilters): string {
-  const { website, metric: _metric, days: _days, ...values } = filters
-  return (
-    path('/api/organizations/:organization/overview', { organization }) +
-    query({ ...boundsOf(filters), website, ...values })
-  )
+  const { metric: _metric, ...asked } = filters
+  return path('/api/organizations/:organization/overview', { organization }) + query(asked)
 }
 
 /** People wait in front of the page for their first install. */

@@ -1,18 +1,41 @@
-/** The period of figures. The address holds days back from now, so that a link still makes sense tomorrow. */
+/** The period of figures. The address holds its name or its dates, so that a link still makes sense tomorrow; the service says which moments these are. */
 
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
+import {
+  COMPARISONS,
+  DEFAULT_PERIOD,
+  PERIOD_NAMES,
+  type Comparison,
+  type PeriodName,
+} from '../../domain/figures/periods.ts'
+import { STEP_SIZES, type StepSize } from '../../domain/time-zones.ts'
 
-export const PERIODS = [
-  { days: 1, title: '24 hours' },
-  { days: 7, title: '7 days' },
-  { days: 30, title: '30 days' },
-  { days: 90, title: '90 days' },
-] as const
+export const PERIODS: Readonly<Record<PeriodName, { readonly title: string; readonly before: string }>> = {
+  Today: { title: 'Today', before: 'yesterday up to this hour' },
+  Yesterday: { title: 'Yesterday', before: 'the day before' },
+  Last7Days: { title: '7 days', before: 'the 7 days before' },
+  Last28Days: { title: '28 days', before: 'the 28 days before' },
+  Last90Days: { title: '90 days', before: 'the 90 days before' },
+  MonthToDate: { title: 'Month to date', before: 'the same part of last month' },
+  LastMonth: { title: 'Last month', before: 'the month before' },
+  YearToDate: { title: 'Year to date', before: 'the same part of last year' },
+}
+
+/** Of any page with a period. */
+export interface PeriodFilters {
+  /** 7 days if neither this nor a date is there. */
+  readonly period?: PeriodName
+  /** Dates such as "2026-11-28", both inclusive. */
+  readonly from?: string
+  readonly to?: string
+  /** The period before if absent. */
+  readonly compare?: Exclude<Comparison, 'before'>
+  /** A step of charts; by the length of the period if absent. */
+  readonly bucket?: StepSize
+}
 
 /** As in the address. */
-export interface FigureFilters {
-  /** 7 if absent. */
-  readonly days?: number
+export interface FigureFilters extends PeriodFilters {
   readonly website?: string
 }
 
@@ -21,17 +44,48 @@ export interface CountingFilters extends FigureFilters {
   readonly leftOut?: 'include'
 }
 
-const DEFAULT_DAYS = 7
+const DATE = /^\d{4}-\d\d-\d\d$/
 
-/** Of the visits that Live counts. */
-export const LIVE_PERIOD: FigureFilters = { days: 1 }
-
-export function figureFilters({ days, website }: Readonly<Record<string, unknown>>): FigureFilters {
-  const known = PERIODS.find((period) => period.days === days)
+export function figureFilters(search: Readonly<Record<string, unknown>>): FigureFilters {
+  const { website } = search
   return {
-    ...(known === undefined || known.days === DEFAULT_DAYS ? {} : { days: known.days }),
+    ...periodFilters(search),
     ...(typeof website === 'string' && website !== '' ? { website } : {}),
   }
+}
+
+function periodFilters({ period, from, to, compare, bucket }: Readonly<Record<string, unknown>>): PeriodFilters {
+  const known = PERIOD_NAMES.find((name) => name === period && name !== DEFAULT_PERIOD)
+  const compared = COMPARISONS.find((each) => each === compare)
+  const step = STEP_SIZES.find((each) => each === bucket)
+  return {
+    ...(known === undefined ? datesIn(from, to) : { period: known }),
+    ...(compared === undefined || compared === 'before' ? {} : { compare: compared }),
+    ...(step === undefined ? {} : { bucket: step }),
+  }
+}
+
+/** A last date without a first one says nothing. */
+function datesIn(from: unknown, to: unknown): PeriodFilters {
+  const isDate = (value: unknown): value is string => typeof value === 'string' && DATE.test(value)
+  if (!isDate(from)) return {}
+  return isDate(to) ? { from, to } : { from }
+}
+
+/** What stands for the period in a request about figures, and in links to another page of figures. */
+export function periodOf({ period, from, to, compare, bucket }: PeriodFilters): PeriodFilters {
+  return {
+    ...(period === undefined ? {} : { period }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(compare === undefined ? {} : { compare }),
+    ...(bucket === undefined ? {} : { bucket }),
+  }
+}
+
+/** The period alone, for what has no chart and is not compared. */
+export function datesOf({ compare: _compare, bucket: _bucket, ...dates }: PeriodFilters): PeriodFilters {
+  return periodOf(dates)
 }
 
 export function countingFilters(search: Readonly<Record<string, unknown>>): CountingFilters {
@@ -45,18 +99,28 @@ export interface Bounds {
   readonly until: number
 }
 
-export function daysOf({ days = DEFAULT_DAYS }: FigureFilters): number {
-  return days
-}
-
-/** Whole hours up to the end of the current one; the same throughout an hour, so that answers can be cached. */
-export function boundsOf(filters: FigureFilters, nowMs = Date.now()): Bounds {
+/** 24 hours up to the end of the present one; the same throughout an hour, so that answers can be cached. */
+export function lastDay(nowMs = Date.now()): Bounds {
   const until = hourAfter(nowMs)
-  return { since: until - daysOf(filters) * DAY_MS, until }
+  return { since: until - DAY_MS, until }
 }
 
 /** "the 7 days before" */
-export function nameOfBefore(filters: FigureFilters): string {
-  const days = daysOf(filters)
-  return days === 1 ? 'the day before' : `the ${days} days before`
+export function nameOfBefore({ period = DEFAULT_PERIOD, from, compare }: PeriodFilters): string {
+  if (compare === 'year_before') return 'the same days a year before'
+  return from === undefined ? PERIODS[period].before : 'as many days before'
+}
+
+/** What an answer says about its comparison. */
+export interface Compared {
+  readonly comparison: { readonly isKept: boolean } | null
+}
+
+/** "Arrows compare with the 7 days before", or why there are none; empty if nobody asked for a comparison. */
+export function comparisonText(filters: PeriodFilters, { comparison }: Compared): string {
+  if (comparison === null) return ''
+  const before = nameOfBefore(filters)
+  return comparison.isKept
+    ? `Arrows compare with ${before}.`
+    : `Nothing is compared with ${before}: not all of that time is kept.`
 }

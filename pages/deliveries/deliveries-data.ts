@@ -5,7 +5,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
-import { boundsOf, figureFilters, type FigureFilters } from '../data/period.ts'
+import { datesOf, figureFilters, periodOf, type FigureFilters } from '../data/period.ts'
 
 export type ShownError = DeliveryFigures['errors'][number]
 
@@ -53,7 +53,8 @@ export const DELIVERIES_KEY = 'deliveries'
 
 /** Where the same counts are read as JSON. */
 export function deliveriesPath(organization: string, filters: FigureFilters): string {
-  return path(PATH, { organization }) + query({ ...boundsOf(filters), website: filters.website })
+  const { bucket: _, ...period } = periodOf(filters)
+  return path(PATH, { organization }) + query({ ...period, website: filters.website })
 }
 
 export function deliveriesQuery(organization: string, filters: FigureFilters) {
@@ -65,19 +66,22 @@ export function deliveriesQuery(organization: string, filters: FigureFilters) {
   })
 }
 
+function listParameters(filters: ShownDeliveryFilters) {
+  const { website, destination, status, reason, code, answered } = filters
+  return { ...datesOf(filters), website, destination, status, reason, code, answered }
+}
+
 /** The listed deliveries as a file. */
 export function deliveriesExport(organization: string, filters: ShownDeliveryFilters): string {
-  const { days: _, ...others } = filters
-  return `${path(PATH, { organization })}/export${query({ ...boundsOf(filters), ...others })}`
+  return `${path(PATH, { organization })}/export${query(listParameters(filters))}`
 }
 
 export function deliveryListQuery(organization: string, filters: ShownDeliveryFilters) {
-  const { days: _, ...others } = filters
   return infiniteQueryOptions({
     queryKey: [DELIVERIES_KEY, organization, 'list', filters],
     queryFn: ({ pageParam, signal }) =>
       ask<JsonFrom<'deliveryList'>>(
-        `${path(PATH, { organization })}/list${query({ ...boundsOf(filters), ...others, cursor: pageParam ?? undefined })}`,
+        `${path(PATH, { organization })}/list${query({ ...listParameters(filters), cursor: pageParam ?? undefined })}`,
         { signal },
       ),
     initialPageParam: FIRST_PAGE,

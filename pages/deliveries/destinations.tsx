@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { comparisonText, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Change, shownCount, spanText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { DeliveryGroup } from '../../domain/delivery/counts.ts'
@@ -42,8 +42,8 @@ export function Destinations(props: DestinationsProps): ReactNode {
         </table>
       </div>
       <p className="footnote">
-        Each delivery counts once, as it stands now, in the time in which that last changed. Arrows compare with{' '}
-        {nameOfBefore(props.filters)}.
+        Each delivery counts once, as it stands now, in the time in which that last changed.{' '}
+        {figures.isCut ? 'These are of the last 90 days of the period.' : comparisonText(props.filters, figures)}
       </p>
     </section>
   )
@@ -102,7 +102,7 @@ function StatusCount({
     )
   const groups = of(figures.groups)
   const count = sumOfGroups(groups, 'deliveries')
-  const before = sumOfGroups(of(figures.before.groups), 'deliveries')
+  const before = figures.before === null ? null : sumOfGroups(of(figures.before.groups), 'deliveries')
   if (count === 0) return <span className="none">–</span>
   const search = { ...filters, website: destination.website, destination: destination.id, status }
   return (

@@ -37,7 +37,7 @@ export function DeliveryListPage(): ReactNode {
       question="Which deliveries are these?"
       actions={
         <>
-          <PeriodBar organization={organization.id} filters={filters} />
+          <PeriodBar organization={organization.id} filters={filters} isCompared={false} />
           <TakeAlong what="these" {...(organization.role === 'Viewer' ? {} : { file })} />
         </>
       }

@@ -70,7 +70,7 @@ function AgentFigures({ organization, filters, figures }: AgentFiguresProps): Re
         <InstallBreakdown
           title="Who ran it"
           by="agent"
-          figures={{ now: figures.agent, before: figures.before.agent }}
+          figures={{ now: figures.agent, before: figures.before?.agent ?? null }}
           organization={organization}
           filters={filters}
           bounds={figures}

@@ -14,8 +14,8 @@ import { installsOfRow, rowLabel } from './rows.ts'
 interface InstallBreakdownProps {
   readonly title: string
   readonly by: 'path' | 'platform' | 'agent'
-  /** Of the period, and of the one before it. */
-  readonly figures: Readonly<Record<'now' | 'before', readonly ValuedInstalls[]>>
+  /** Of the period, and of the one that it is compared with. */
+  readonly figures: { readonly now: readonly ValuedInstalls[]; readonly before: readonly ValuedInstalls[] | null }
   readonly organization: string
   readonly filters: CountingFilters
   readonly bounds: Bounds
@@ -29,6 +29,8 @@ export function InstallBreakdown({
   filters,
   bounds,
 }: InstallBreakdownProps): ReactNode {
+  const installsBefore = (key: string): number | null =>
+    figures.before === null ? null : (figures.before.find((each) => rowKey(each) === key)?.installs ?? 0)
   const most = Math.max(1, ...figures.now.map(({ installs }) => installs))
   return (
     <section className="card breakdown">
@@ -44,11 +46,7 @@ export function InstallBreakdown({
               </th>
               <td className="number">
                 <InstallsOfRow row={row} by={by} organization={organization} filters={filters} bounds={bounds} />{' '}
-                <Change
-                  now={row.installs}
-                  before={figures.before.find((each) => rowKey(each) === rowKey(row))?.installs ?? 0}
-                  since={nameOfBefore(filters)}
-                />
+                <Change now={row.installs} before={installsBefore(rowKey(row))} since={nameOfBefore(filters)} />
               </td>
               <td className="number">{shareText(row.matched, row.matched + row.unmatched)}</td>
             </tr>

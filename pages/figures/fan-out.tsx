@@ -4,15 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import {
-  commandFilters,
-  MOST_COMMAND_DAYS,
-  sharedCommandsQuery,
-  type SharedCommand,
-  type SharedCommands as Shared,
-} from '../data/figures.ts'
+import { sharedCommandsQuery, type SharedCommand, type SharedCommands as Shared } from '../data/figures.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
-import { daysOf, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Breakable } from '../parts/breakable.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Bar, Change, shownCount } from '../parts/numbers.tsx'
@@ -50,12 +44,11 @@ interface CommandsProps extends SharedCommandsProps {
 }
 
 function Commands({ organization, filters, data }: CommandsProps): ReactNode {
-  const isCut = daysOf(filters) > MOST_COMMAND_DAYS
   return (
     <>
       <p className="question lead">
         One copied command that {data.leastInstallations} machines or more ran is a channel, not a visitor: somebody put
-        it into a README, a blog or a CI file.{isCut && ` These are of the last ${MOST_COMMAND_DAYS} days.`}
+        it into a README, a blog or a CI file.{data.isCut && ' These are of the last 31 days of the period.'}
       </p>
       {data.commands.length === 0 ? (
         <Empty title="No command was shared in this time">
@@ -99,8 +92,8 @@ function CommandTable(props: CommandsProps): ReactNode {
                   {shownCount(command.installations)}{' '}
                   <Change
                     now={command.installations}
-                    before={command.before.installations}
-                    since={nameOfBefore(commandFilters(filters))}
+                    before={command.before?.installations ?? null}
+                    since={nameOfBefore(filters)}
                   />
                 </td>
                 <CommandCounts {...props} command={command} />

@@ -5,12 +5,13 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
-import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { comparisonText, figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend } from '../parts/figure-word.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
+import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
@@ -39,7 +40,11 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
       question="Where do we lose them on the way from a visit to a first run?"
       actions={
         <>
-          <PeriodBar organization={organization} filters={filters} />
+          <PeriodBar
+            organization={organization}
+            filters={filters}
+            {...(data === undefined ? {} : { step: data.step })}
+          />
           <TakeAlong file={figuresPath('funnel', organization, filters)} name="funnel.json" />
         </>
       }
@@ -47,6 +52,7 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
       <Problem error={error} />
       <Waiting what="the funnel" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && <NotKept figures={data} />}
       {data !== undefined &&
         (data.total.visits === 0 ? (
           <NoVisits organization={organization} />
@@ -82,7 +88,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
                 <Bar share={count / total.visits} />
                 <span className="count">{shownCount(count)}</span>
                 <span className="share">{isFirst ? '' : shareOf(step, total)}</span>
-                <Change now={count} before={before.total[step.id]} since={nameOfBefore(filters)} />
+                <Change now={count} before={before?.total[step.id] ?? null} since={nameOfBefore(filters)} />
               </StepLink>
             </li>
           )
@@ -90,7 +96,8 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
       </ol>
       <p className="footnote">
         Each visit counts once, in the hour in which it began, with every step that it has reached until now. Each
-        number leads to these visits. Arrows compare with {nameOfBefore(filters)}, which had more time to get on.
+        number leads to these visits. {comparisonText(filters, figures)}
+        {before !== null && ' It had more time to get on.'}
       </p>
       <FigureLegend of={['visits', 'copied', 'ran']} />
       <Programs figures={figures} since={nameOfBefore(filters)} />
@@ -110,35 +117,40 @@ function columnNames({ step, timeZone }: FunnelFigures): (at: number) => string 
   const hour = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', timeZone })
   // Some hours begin at half past, or at a quarter.
   const minute = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZone })
-  return (at) => (step === 'day' ? day : new Date(at).getMinutes() === 0 ? hour : minute).format(at)
+  return (at) => (step !== 'hour' ? day : new Date(at).getMinutes() === 0 ? hour : minute).format(at)
 }
 
 /** A period begins and ends with whole hours, so days at its ends may be cut. */
-function cutText(days: readonly string[]): string {
-  return days.length === 0 ? '' : `Of ${days.join(' and ')} the period has only a part; its columns are outlined.`
+function cutText(names: readonly string[]): string {
+  return names.length === 0 ? '' : `Of ${names.join(' and ')} the period has only a part; its columns are outlined.`
 }
+
+const EACH = { hour: 'Hour', day: 'Day', week: 'Week of' } as const
 
 /** Small charts side by side, each with its own scale, since only the shape matters. */
 function Days({ organization, filters, figures }: PartProps): ReactNode {
   const { step: size, steps, timeZone } = figures
-  const isByDay = size === 'day'
+  const isByDay = size !== 'hour'
   const columnName = columnNames(figures)
   const cut = isByDay ? steps.filter(({ isPart }) => isPart) : []
   const zone = timeZone.replaceAll('_', ' ')
   return (
     <section aria-labelledby="days">
-      <h2 id="days">{isByDay ? `By day (${zone})` : `By hour (${zone})`}</h2>
+      <h2 id="days">
+        By {size} ({zone})
+      </h2>
       <div className="multiples">
         {STEPS.map((step) => (
           <Columns
             key={step.id}
             title={step.title}
             what={step.id === 'visits' ? 'visits' : `visits that got to “${step.title}”`}
-            each={isByDay ? `Day (${zone})` : 'Hour'}
-            columns={steps.map(({ at, until, isPart, ...counts }) => ({
+            each={EACH[size]}
+            columns={steps.map(({ at, until, isPart, isKept, ...counts }) => ({
               key: String(at),
               name: columnName(at),
               isPart: isByDay && isPart,
+              isKept,
               count: counts[step.id],
               link: (text) => (
                 <StepLink organization={organization} step={step} filters={filters} bounds={{ since: at, until }}>
@@ -151,7 +163,8 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
       </div>
       {isByDay && (
         <p className="footnote">
-          Days are those of {zone}. {cutText(cut.map(({ at }) => columnName(at)))}
+          {size === 'week' ? 'Weeks begin on Monday' : 'Days are those'} of {zone}.{' '}
+          {cutText(cut.map(({ at }) => columnName(at)))}
         </p>
       )}
     </section>

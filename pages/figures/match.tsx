@@ -13,6 +13,7 @@ import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend, FigureWord } from '../parts/figure-word.tsx'
 import { POLICIES, reasonWords } from '../parts/install-words.ts'
 import { Bar, Change, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
+import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
@@ -54,6 +55,7 @@ function Match({ organization, filters }: MatchProps): ReactNode {
       {data !== undefined && (
         <>
           <ExampleNotice until={data.exampleUntil} />
+          <NotKept figures={data} />
           <LeftOut organization={organization} filters={filters} figures={data} isBusy={isPlaceholderData} />
         </>
       )}
@@ -83,7 +85,7 @@ function RateParts(props: RatePartProps): ReactNode {
           <InstallBreakdown
             key={by}
             title={`By ${MACHINE_NAMES[by].toLowerCase()}`}
-            figures={{ now: figures[by], before: figures.before[by] }}
+            figures={{ now: figures[by], before: figures.before?.[by] ?? null }}
             by={by}
             organization={organization}
             filters={filters}
@@ -103,7 +105,7 @@ interface RatePartProps extends MatchProps {
 function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
   const { total, before } = figures
   const judged = total.matched + total.unmatched
-  const judgedBefore = before.total.matched + before.total.unmatched
+  const judgedBefore = before === null ? 0 : before.total.matched + before.total.unmatched
   return (
     <section className="card rate">
       <p className="great">{shareText(total.matched, judged)}</p>
@@ -118,7 +120,7 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
             {shownCount(total.matched)}
           </InstallsLink>{' '}
           of {shownCount(judged)} installs have a visit.{' '}
-          {judged > 0 && judgedBefore > 0 && (
+          {judged > 0 && before !== null && judgedBefore > 0 && (
             <ShareChange
               now={total.matched / judged}
               before={before.total.matched / judgedBefore}
@@ -159,7 +161,7 @@ function Beside(props: RatePartProps): ReactNode {
           value={
             <>
               <CountOfKind {...props} name={name} />{' '}
-              <Change now={total[name]} before={before.total[name]} since={since} />
+              <Change now={total[name]} before={before?.total[name] ?? null} since={since} />
             </>
           }
         />
@@ -219,7 +221,7 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
                 {shareText(installs, total.unmatched)}{' '}
                 <Change
                   now={installs}
-                  before={before.reason.find((each) => each.value === value)?.installs ?? 0}
+                  before={before === null ? null : (before.reason.find((each) => each.value === value)?.installs ?? 0)}
                   since={nameOfBefore(filters)}
                 />
               </p>
@@ -261,7 +263,7 @@ function Policies({ organization, filters, figures }: RatePartProps): ReactNode 
             <span className="share">{shareText(count, total.matched)}</span>
             <Change
               now={count}
-              before={before.policy.find((each) => each.value === value)?.matched ?? 0}
+              before={before === null ? null : (before.policy.find((each) => each.value === value)?.matched ?? 0)}
               since={nameOfBefore(filters)}
             />
           </li>

@@ -34,7 +34,9 @@ export function Programs({ figures, since }: ProgramsProps): ReactNode {
                   {shownCount(pageViews)}{' '}
                   <Change
                     now={pageViews}
-                    before={before.leftOut.find((each) => each.kind === kind)?.pageViews ?? 0}
+                    before={
+                      before === null ? null : (before.leftOut.find((each) => each.kind === kind)?.pageViews ?? 0)
+                    }
                     since={since}
                   />
                 </td>

@@ -5,14 +5,15 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { rowKey } from '../../domain/figures/installs.ts'
-import { commandFilters, figuresPath, sourcesQuery, type SourceFigures } from '../data/figures.ts'
-import { nameOfBefore } from '../data/period.ts'
+import { figuresPath, sourcesQuery, type SourceFigures } from '../data/figures.ts'
+import { comparisonText, nameOfBefore } from '../data/period.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend } from '../parts/figure-word.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
+import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -61,7 +62,7 @@ export function SourcesPage(): ReactNode {
 /** Who ran installs is one of the figures about matches. */
 function sourcesFile(organization: string, filters: SourceFilters): { readonly file: string } {
   const { by = 'source' } = filters
-  if (by === 'command') return { file: figuresPath('shared-commands', organization, commandFilters(filters)) }
+  if (by === 'command') return { file: figuresPath('shared-commands', organization, filters) }
   if (by === 'agent') return { file: figuresPath('match', organization, filters) }
   return { file: figuresPath('sources', organization, filters, { by }) }
 }
@@ -95,6 +96,7 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
       {data !== undefined && (
         <>
           <ExampleNotice until={data.exampleUntil} />
+          <NotKept figures={data} />
           <LeftOut organization={organization} filters={filters} figures={data} isBusy={isPlaceholderData} />
         </>
       )}
@@ -110,7 +112,7 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
               {by === 'page'
                 ? 'A visit counts for each page that it saw, so that only installs add up to the total.'
                 : 'All rows add up to the total.'}{' '}
-              Each number leads to what it counts; arrows compare with {nameOfBefore(filters)}.
+              Each number leads to what it counts. {comparisonText(filters, data)}
             </p>
           </div>
         ))}
@@ -145,7 +147,7 @@ function SourceTable(props: SourceTableProps): ReactNode {
         <tfoot>
           <tr>
             <th scope="row">Total</th>
-            <VisitCells visits={total.visits} before={before.total.visits} own={{}} {...props} />
+            <VisitCells visits={total.visits} before={before?.total.visits ?? null} own={{}} {...props} />
             <td className="number" data-title="installs">
               <Link
                 to="/app/$organization/installs"
@@ -154,7 +156,7 @@ function SourceTable(props: SourceTableProps): ReactNode {
               >
                 {shownCount(total.installs)}
               </Link>{' '}
-              <Change now={total.installs} before={before.total.installs} since={nameOfBefore(filters)} />
+              <Change now={total.installs} before={before?.total.installs ?? null} since={nameOfBefore(filters)} />
             </td>
             <td className="number" data-title="of installs">
               {shareText(total.installs, total.installs)}
@@ -171,7 +173,7 @@ type ListedSource = SourceFigures['rows'][number]
 function SourceLine({ row, ...props }: SourceTableProps & { readonly row: ListedSource }): ReactNode {
   const { organization, filters, by, figures } = props
   const most = Math.max(1, ...figures.rows.map(({ installs }) => installs))
-  const before = figures.before.rows.find((each) => rowKey(each) === rowKey(row))
+  const before = figures.before?.rows.find((each) => rowKey(each) === rowKey(row))
   return (
     <tr>
       <th scope="row">
@@ -181,7 +183,11 @@ function SourceLine({ row, ...props }: SourceTableProps & { readonly row: Listed
       <VisitCells visits={row.visits} before={before?.visits ?? null} own={visitsOfRow(by, row)} {...props} />
       <td className="number" data-title="installs">
         <InstallsOfRow row={row} by={by} organization={organization} filters={filters} bounds={figures} />{' '}
-        <Change now={row.installs} before={before?.installs ?? 0} since={nameOfBefore(filters)} />
+        <Change
+          now={row.installs}
+          before={figures.before === null ? null : (before?.installs ?? 0)}
+          since={nameOfBefore(filters)}
+        />
       </td>
       <td className="number" data-title="of installs">
         {shareText(row.installs, figures.total.installs)}
@@ -221,7 +227,11 @@ function VisitCells({ visits, before, own, organization, filters, figures }: Vis
     <>
       <td className="number" data-title="visits">
         {linkTo(visits.visits, {})}{' '}
-        <Change now={visits.visits} before={before?.visits ?? 0} since={nameOfBefore(filters)} />
+        <Change
+          now={visits.visits}
+          before={figures.before === null ? null : (before?.visits ?? 0)}
+          since={nameOfBefore(filters)}
+        />
       </td>
       <td className="number" data-title="copied">
         {linkTo(visits.copied, { step: 'copied' })}

@@ -6,10 +6,9 @@ import { useState, type ReactNode } from 'react'
 
 import { path } from '../data/ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
-import { funnelQuery, type FunnelFigures } from '../data/figures.ts'
+import { liveFunnelQuery, type FunnelFigures } from '../data/figures.ts'
 import { livePath } from '../data/lines.ts'
 import { websitesQuery } from '../data/overview.ts'
-import { LIVE_PERIOD } from '../data/period.ts'
 import { useLines } from '../data/use-lines.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { LinePanel } from '../parts/lines/line-panel.tsx'
@@ -25,7 +24,7 @@ export function LivePage(): ReactNode {
 
 function Live({ organization }: { readonly organization: string }): ReactNode {
   const [open, setOpen] = useState<LogLine | null>(null)
-  const { data, error } = useQuery(funnelQuery(organization, LIVE_PERIOD))
+  const { data, error } = useQuery(liveFunnelQuery(organization))
   const { data: websites } = useQuery(websitesQuery(organization))
   const list = path('/api/organizations/:organization/logs?direction=inbound', { organization })
   const { lines, state } = useLines({ stream: livePath(organization), list, isOn: true })

@@ -1,5 +1,6 @@
 /** What a chart of the overview shows at each place: a step of the period beside that of the period before, as numbers and as words. */
 
+import type { StepSize } from '../../domain/time-zones.ts'
 import type { Overview } from '../data/overview.ts'
 import { metricText, metricValue, type ShownMetric } from './metrics.ts'
 
@@ -21,6 +22,8 @@ export interface ChartPoint {
   readonly beforeName: string | null
   /** The period has a part of it. */
   readonly isPart: boolean
+  /** All of it is kept. */
+  readonly isKept: boolean
   /** Of a conversion: its visits may still lead to an install. */
   readonly isYoung: boolean
 }
@@ -28,7 +31,7 @@ export interface ChartPoint {
 export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone }: Overview): readonly ChartPoint[] {
   const names = stepNames(step, timeZone)
   return steps.map((each, place) => {
-    const earlier = before.steps[place]
+    const earlier = before?.steps[place]
     return {
       at: each.at,
       name: names.long(each.at),
@@ -39,17 +42,18 @@ export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone
       before: earlier === undefined ? null : metricValue(metric, earlier),
       beforeText: earlier === undefined ? '–' : metricText(metric, earlier),
       beforeName: earlier === undefined ? null : names.long(earlier.at),
-      isPart: step === 'day' && each.isPart,
+      isPart: step !== 'hour' && each.isPart,
+      isKept: each.isKept,
       isYoung: metric.id === 'conversion' && !each.isRipe,
     }
   })
 }
 
 /** In the organisation's time zone. */
-function stepNames(step: 'hour' | 'day', timeZone: string) {
+function stepNames(step: StepSize, timeZone: string) {
   const day = { day: 'numeric', timeZone } as const
   const formats =
-    step === 'day'
+    step !== 'hour'
       ? ([
           { ...day, weekday: 'short', month: 'long' },
           { ...day, month: 'short' },
@@ -67,7 +71,7 @@ function stepNames(step: 'hour' | 'day', timeZone: string) {
   })
   return {
     date: (at: number): string => date.format(at),
-    long: (at: number): string => long?.format(at) ?? '',
+    long: (at: number): string => `${step === 'week' ? 'Week of ' : ''}${long?.format(at) ?? ''}`,
     short: (at: number): string => short?.format(at) ?? '',
   }
 }

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 
 import { csvLine } from '../../common/csv.ts'
 import type { Overview } from '../data/overview.ts'
+import { partText } from '../parts/columns.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { ChartPoint } from './chart-points.ts'
 import type { ShownMetric } from './metrics.ts'
@@ -16,36 +17,40 @@ interface ChartTableProps {
 }
 
 const RATE_DIGITS = 4
+const STEP_TITLES = { hour: 'Hour', day: 'Day', week: 'Week of' } as const
 
 /** Volumes as numbers, rates as shares of 1; empty where nothing is counted. */
 function csvOf({ metric, points, figures, before }: ChartTableProps): string {
   const cell = (value: number | null): number | null =>
     value === null ? null : metric.kind === 'rate' ? Number(value.toFixed(RATE_DIGITS)) : value
-  const head = [figures.step === 'day' ? 'Day' : 'Hour', metric.title, before]
-  return [head, ...points.map((point) => [point.date, cell(point.now), cell(point.before)])].map(csvLine).join('')
+  const isCompared = figures.before !== null
+  const head = [STEP_TITLES[figures.step], metric.title, ...(isCompared ? [before] : [])]
+  const lines = points.map((point) => [point.date, cell(point.now), ...(isCompared ? [cell(point.before)] : [])])
+  return [head, ...lines].map(csvLine).join('')
 }
 
 export function ChartTable(props: ChartTableProps): ReactNode {
   const { metric, points, figures, before } = props
   const title = `${metric.title} by ${figures.step}`
+  const isCompared = figures.before !== null
   return (
     <details className="chart-table">
       <summary>As a table</summary>
       <div className="scrolls" tabIndex={0} role="region" aria-label={`${metric.title} as a table`}>
         <table className="list" aria-label={title}>
           <TableHead
-            columns={[figures.step === 'day' ? 'Day' : 'Hour', { number: metric.title }, { number: before }]}
+            columns={[STEP_TITLES[figures.step], { number: metric.title }, ...(isCompared ? [{ number: before }] : [])]}
           />
           <tbody>
-            {points.map(({ at, name, nowText, beforeText, isPart, isYoung }) => (
+            {points.map(({ at, name, nowText, beforeText, isPart, isKept, isYoung }) => (
               <tr key={at}>
                 <th scope="row">
                   {name}
-                  {isPart && ', a part of it'}
+                  {partText({ isPart, isKept })}
                   {isYoung && ', may still rise'}
                 </th>
                 <td className="number">{nowText}</td>
-                <td className="number">{beforeText}</td>
+                {isCompared && <td className="number">{beforeText}</td>}
               </tr>
             ))}
           </tbody>

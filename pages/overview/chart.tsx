@@ -7,6 +7,8 @@ import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 
 
 import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
+import type { StepSize } from '../../domain/time-zones.ts'
+import { partText } from '../parts/columns.tsx'
 import { axisTicks, labelPlaces } from './axis.ts'
 import { chartPoints, type ChartPoint } from './chart-points.ts'
 import { ChartTable } from './chart-table.tsx'
@@ -35,7 +37,7 @@ export function OverviewChart({ filters, figures }: ChartProps): ReactNode {
         </h2>
         <ul className="legend">
           <li className="now">{metric.title}</li>
-          <li className="before">{before}</li>
+          {figures.before !== null && <li className="before">{before}</li>}
         </ul>
       </figcaption>
       {isCounted ? (
@@ -53,7 +55,7 @@ interface PlotProps {
   readonly metric: ShownMetric
   readonly points: readonly ChartPoint[]
   readonly before: string
-  readonly step: 'hour' | 'day'
+  readonly step: StepSize
 }
 
 function Plot({ metric, points, before, step }: PlotProps): ReactNode {
@@ -165,28 +167,34 @@ function Card({ metric, point, share }: CardProps): ReactNode {
   )
 }
 
-function pointMarks({ isPart, isYoung }: ChartPoint): readonly string[] {
-  return [...(isPart ? ['a part of the day'] : []), ...(isYoung ? ['may still rise'] : [])]
+function pointMarks({ isPart, isKept, isYoung }: ChartPoint): readonly string[] {
+  return [
+    ...(isPart ? ['a part of it'] : []),
+    ...(isKept ? [] : ['not all of it is kept']),
+    ...(isYoung ? ['may still rise'] : []),
+  ]
 }
 
 function pointText({ what }: ShownMetric, point: ChartPoint | undefined, before: string): string {
   if (point === undefined) return ''
-  const { name, nowText, beforeName, beforeText, isPart, isYoung } = point
+  const { name, nowText, beforeName, beforeText, isYoung } = point
   const earlier = beforeName === null ? '' : `; ${beforeText} in ${before}`
-  return `${name}${isPart ? ', a part of it' : ''}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}`
+  return `${name}${partText(point)}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}`
 }
 
 interface ChartNotesProps {
   readonly metric: ShownMetric
   readonly points: readonly ChartPoint[]
-  readonly step: 'hour' | 'day'
+  readonly step: StepSize
 }
 
 function ChartNotes({ metric, points, step }: ChartNotesProps): ReactNode {
   const hasPart = metric.kind === 'volume' && points.some(({ isPart, now }) => isPart && now !== null)
+  const hasUnkept = points.some(({ isKept }) => !isKept)
   const hasYoung = points.some(({ isYoung, now }) => isYoung && now !== null)
   const notes = [
     ...(hasPart ? [`Pale: the period has a part of this ${step}.`] : []),
+    ...(hasUnkept ? ['Hatched: not all of that time is kept.'] : []),
     ...(hasYoung
       ? [
           'Hollow points are younger than seven days: their visits may still lead to an install, so they are not compared.',

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react'
 
+import { Hatching } from '../parts/hatching.tsx'
 import type { ChartPoint } from './chart-points.ts'
 
 /** It is stretched to its place; lines keep their width. */
@@ -30,6 +31,10 @@ export function Drawing({ kind, points, ticks, shown }: DrawingProps): ReactNode
       {ticks.map((tick) => (
         <path key={tick} className="tick" d={`M0 ${yOf(tick)}H${WIDTH}`} />
       ))}
+      <Hatching />
+      {points.map(({ at, isKept }, place) =>
+        isKept ? null : <rect key={at} className="not-kept" x={place * wide} y={0} width={wide} height={HEIGHT} />,
+      )}
       {shown !== null && <rect className="reach" x={shown * wide} y={0} width={wide} height={HEIGHT} />}
       {kind === 'volume' &&
         points.map(({ at, now, isPart }, place) => {

@@ -71,7 +71,7 @@ interface MetricChangeProps extends TilesProps {
 }
 
 function MetricChange({ metric, filters, figures }: MetricChangeProps): ReactNode {
-  const compared = comparedValues(metric, figures.total, figures.before.total)
+  const compared = figures.before === null ? null : comparedValues(metric, figures.total, figures.before.total)
   if (compared === null) return null
   const since = nameOfBefore(filters)
   return metric.kind === 'rate' ? (

@@ -1,4 +1,4 @@
-/** The overview: how installs and visits of a period went, beside the period before, and what brought them. A click on any value filters the whole page. */
+/** The overview: how installs and visits of a period went, beside what it is compared with, and what brought them. A click on any value filters the whole page. */
 
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
@@ -7,6 +7,7 @@ import type { ReactNode } from 'react'
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
+import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
@@ -40,7 +41,11 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
       question="How many installs are there, and what brings them?"
       actions={
         <>
-          <PeriodBar organization={organization} filters={filters} />
+          <PeriodBar
+            organization={organization}
+            filters={filters}
+            {...(data === undefined ? {} : { step: data.step })}
+          />
           <TakeAlong file={overviewPath(organization, filters)} name="overview.json" />
         </>
       }
@@ -49,6 +54,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && <NotKept figures={data} />}
       {data !== undefined && (
         <div className="figures overview" aria-busy={isPlaceholderData}>
           <OverviewFigures organization={organization} filters={filters} figures={data} />

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 
 import { MACHINE_NAMES, ORIGIN_NAMES, rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
 import { valueFilters, type Overview, type OverviewFilters, type OverviewPanel } from '../data/overview.ts'
-import { nameOfBefore } from '../data/period.ts'
+import { figureFilters, nameOfBefore } from '../data/period.ts'
 import { listFilters } from '../figures/list-of.ts'
 import { installsOfRow, rowLabel } from '../figures/rows.ts'
 import { Breakable } from '../parts/breakable.tsx'
@@ -38,7 +38,6 @@ interface PanelProps extends PanelsProps {
 function Panel({ panel, ...props }: PanelProps): ReactNode {
   const { organization, filters } = props
   const { by, rows } = panel
-  const { days, website } = filters
   const hasVisits = rows.some(({ visits }) => visits !== null)
   const most = Math.max(1, ...rows.map(({ installs }) => installs))
   return (
@@ -48,7 +47,7 @@ function Panel({ panel, ...props }: PanelProps): ReactNode {
         <Link
           to="/app/$organization/sources"
           params={{ organization }}
-          search={{ by, ...(days === undefined ? {} : { days }), ...(website === undefined ? {} : { website }) }}
+          search={{ by, ...figureFilters({ ...filters }) }}
         >
           All<span className="unseen"> by {TITLES[by].toLowerCase()}</span>
         </Link>

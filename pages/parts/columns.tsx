@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react'
 
+import { Hatching } from './hatching.tsx'
 import { shownCount } from './numbers.tsx'
 import { TableHead } from './table-head.tsx'
 
@@ -12,6 +13,8 @@ interface CountColumn {
   readonly count: number
   /** Its time is cut by the period. */
   readonly isPart?: boolean
+  /** Not all of its time is kept if this is false. */
+  readonly isKept?: boolean
   /** In the table: the number links here. */
   readonly link?: (text: string) => ReactNode
 }
@@ -43,12 +46,14 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
         role="img"
         aria-label={`${title}: ${shownCount(total)} ${what} in ${columns.length} columns, at most ${shownCount(most)} in one`}
       >
-        {columns.map(({ key, name, count, isPart = false }, index) => {
+        <Hatching />
+        {columns.map(({ key, name, count, isPart = false, isKept = true }, index) => {
           const height = count === 0 ? 1 : Math.max(2, (HEIGHT * count) / most)
           return (
             <g key={key}>
-              <title>{`${name}${isPart ? ', a part of it' : ''}: ${shownCount(count)} ${what}`}</title>
+              <title>{`${name}${partText({ isPart, isKept })}: ${shownCount(count)} ${what}`}</title>
               <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
+              {!isKept && <rect className="not-kept" x={index * 10} y={0} width={10} height={HEIGHT} />}
               <rect
                 className={`${count === 0 ? 'none' : 'some'}${isPart ? ' part' : ''}`}
                 x={index * 10 + 1}
@@ -69,11 +74,11 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
         <table className="list">
           <TableHead columns={[each, { number: what }]} />
           <tbody>
-            {columns.map(({ key, name, count, isPart = false, link }) => (
+            {columns.map(({ key, name, count, isPart = false, isKept = true, link }) => (
               <tr key={key}>
                 <th scope="row">
                   {name}
-                  {isPart && ', a part of it'}
+                  {partText({ isPart, isKept })}
                 </th>
                 <td className="number">
                   {link === undefined || count === 0 ? shownCount(count) : link(shownCount(count))}
@@ -85,4 +90,9 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
       </details>
     </figure>
   )
+}
+
+/** What there is to know of a step beside its number. */
+export function partText({ isPart, isKept }: { readonly isPart: boolean; readonly isKept: boolean }): string {
+  return `${isPart ? ', a part of it' : ''}${isKept ? '' : ', not all of it is kept'}`
 }

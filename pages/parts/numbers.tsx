@@ -20,14 +20,15 @@ export function shareText(part: number, whole: number): string {
 
 interface ChangeProps {
   readonly now: number
-  readonly before: number
+  /** Null if nothing is compared. */
+  readonly before: number | null
   /** "the 7 days before" */
   readonly since: string
 }
 
 /** The arrow and the sign convey it without colour. */
 export function Change({ now, before, since }: ChangeProps): ReactNode {
-  if (before === 0 && now === 0) return null
+  if (before === null || (before === 0 && now === 0)) return null
   const text = before === 0 ? 'new' : now === before ? 'as before' : `${arrow(now - before)} ${relative(now, before)}`
   return (
     <span className="change" title={`${shownCount(before)} in ${since}`}>
@@ -38,6 +39,7 @@ export function Change({ now, before, since }: ChangeProps): ReactNode {
 
 /** For shares: the difference in percentage points. */
 export function ShareChange({ now, before, since }: ChangeProps): ReactNode {
+  if (before === null) return null
   const points = Math.round(1_000 * (now - before)) / 10
   const text = points === 0 ? 'as before' : `${arrow(points)} ${Math.abs(points).toLocaleString()} points`
   return (

@@ -7,6 +7,7 @@ import type { ReactNode } from 'react'
 import { mayDo } from '../../domain/people/roles.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
+import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
@@ -26,7 +27,7 @@ export function SpendPage(): ReactNode {
       question="What did a visit and an install cost?"
       actions={
         <>
-          <PeriodBar organization={organization.id} filters={filters} />
+          <PeriodBar organization={organization.id} filters={filters} isCompared={false} />
           <TakeAlong file={spendPath(organization.id, filters)} name="spend.json" />
         </>
       }
@@ -76,6 +77,7 @@ function Figures({ organization, filters }: FiguresProps): ReactNode {
       <Problem error={error} />
       <Waiting what="spend" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined && <NotKept figures={data} />}
       {data !== undefined && (
         <div className="figures" aria-busy={isPlaceholderData}>
           <ShownSpend figures={data} />

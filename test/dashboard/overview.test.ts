@@ -144,6 +144,50 @@ describe('the overview', function () {
     }
   })
 
+  it('has a step for each week, from Monday on, which add up to the same', async () => {
+    const body = await read('overview?period=Last28Days&bucket=week')
+    expect(body['step']).to.equal('week')
+    const steps = body['steps'] as readonly { at: number; isPart: boolean; installs: { installs: number } }[]
+    expect(steps.slice(1).map(({ at }) => new Date(at).getUTCDay())).to.deep.equal(steps.slice(1).map(() => 1))
+    expect(steps.reduce((sum, { installs }) => sum + installs.installs, 0)).to.equal(body['total'].installs.installs)
+    const { status, body: refusal } = await stage.ask(
+      'GET',
+      '/api/organizations/acme/overview?period=Last28Days&bucket=hour',
+      { cookies },
+    )
+    expect([status, refusal['field']]).to.deep.equal([400, '/bucket'])
+  })
+
+  it('compares with what was asked for, and with nothing that is not kept', async () => {
+    const dates = (body: Record<string, any>) => [body['since'], body['comparison']?.since, body['comparison']?.until]
+    const week = await read('overview')
+    expect(dates(week)[0] - dates(week)[1]).to.equal(7 * DAY_MS)
+    expect(week['comparison']).to.include({ by: 'before', isKept: true })
+    const off = await read('overview?compare=off')
+    expect([off['comparison'], off['before'], off['largestChange']]).to.deep.equal([null, null, null])
+    expect(off['total']).to.deep.equal(week['total'])
+    for (const { rows } of off['panels']) for (const { before } of rows) expect(before).to.equal(null)
+    // The website keeps 395 days: a year before is not all kept once the period is longer than a month.
+    const year = await read('overview?compare=year_before')
+    expect(year['comparison']).to.include({ by: 'year_before', isKept: true })
+    expect(year['before'].total.installs.installs).to.equal(0)
+    const quarter = await read('overview?period=Last90Days&compare=year_before')
+    expect(quarter['comparison']).to.include({ by: 'year_before', isKept: false })
+    expect(quarter['before']).to.equal(null)
+    for (const page of ['funnel', 'sources', 'match', 'deliveries', 'shared-commands'])
+      expect((await read(`${page}?period=Last90Days&compare=year_before`))['comparison'], page).to.include({
+        isKept: false,
+      })
+  })
+
+  it('marks steps of which not all is kept', async () => {
+    const { keptSince, steps } = await read(`overview?since=${NOW_MS - 399 * DAY_MS}&bucket=day`)
+    expect(keptSince).to.be.within(NOW_MS - 395 * DAY_MS, NOW_MS - 394 * DAY_MS)
+    const unkept = (steps as readonly { at: number; isKept: boolean }[]).filter(({ isKept }) => !isKept)
+    expect(unkept.map(({ at }) => at < keptSince)).to.deep.equal(unkept.map(() => true))
+    expect(unkept.length).to.be.within(4, 5)
+  })
+
   it('marks days whose visits may still convert, and counts the others apart', async () => {
     const { total, steps } = await read(`overview?since=${NOW_MS - 14 * DAY_MS}`)
     expect(total.visits).to.include({ visits: 7, converted: 5 })

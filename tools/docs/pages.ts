@@ -136,6 +136,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   logExportBytes: 'Size of a log export',
   outboundBodyBytes: 'Each body of an exchange with a provider, as Logs keep it',
   outboundUrlChars: 'Length of an address that a tenant gives to be called',
+  figuresPeriodDays: 'A period of figures, in days',
+  figuresHourlyDays: 'A chart by hour, in days',
   spendFileBytes: 'A file of ad spend',
   spendFileNameChars: 'Name of such a file',
   spendAmountUnits: 'An amount in such a file, in the smallest unit of its currency',
