@@ -1,6 +1,6 @@
 /**
  * How soon the pages show something in a real Chromium: the main thread's processor time of Logs until its 200 lines stand there, and
- * the time from the address to the first useful number of Live and of the funnel of 7 and of 30 days. The embedded program is on core 0,
+ * the time from the address to the first useful number of Live and of the funnel of 7 and of 28 days. The embedded program is on core 0,
  * with the facts of this many million visits (222,222 a day); the browser on core 1. In each round the browser's caches are empty.
  *
  * Use: node bench/dashboard/dashboard-pages.ts [rounds] [million visits] [folder of `make scale`, copied]
@@ -32,7 +32,7 @@ const WAIT_MS = 60_000
 const NUMBERS = [
   { name: 'Live', address: 'live', selector: '.tiles dd' },
   { name: 'the funnel of 7 days', address: 'funnel', selector: 'main a .count' },
-  { name: 'the funnel of 30 days', address: 'funnel?days=30', selector: 'main a .count' },
+  { name: 'the funnel of 28 days', address: 'funnel?period=Last28Days', selector: 'main a .count' },
 ] as const
 
 needTools('taskset')

@@ -34,6 +34,8 @@ const KILL_AT_START_EVERY = 5
 const LONGEST_START_MS = 2_000
 const ENTRIES_AT_ONCE = 50
 const DAY_MS = 86_400_000
+/** Thirty days, today included, by the clock of UTC. */
+const THIRTY_DAYS = `from=${new Date(Date.now() - 29 * DAY_MS).toISOString().slice(0, 10)}`
 const STATE_TRIES = 20
 const SITE = { website: 'acme-docs', organization: 'acme' }
 const OWNER = 'owner@acme.dev'
@@ -299,13 +301,13 @@ const numberIn = (text: string | null): number =>
 
 /** In the order of the steps. */
 async function funnelOf(page: Page, url: string): Promise<readonly number[]> {
-  await page.goto(`${url}/app/acme/funnel?days=30`)
+  await page.goto(`${url}/app/acme/funnel?${THIRTY_DAYS}`)
   await page.locator('.funnel .count').nth(5).waitFor()
   return (await page.locator('.funnel .count').allTextContents()).map(numberIn)
 }
 
 async function sourcesOf(page: Page, url: string): Promise<readonly (readonly unknown[])[]> {
-  await page.goto(`${url}/app/acme/sources?days=30`)
+  await page.goto(`${url}/app/acme/sources?${THIRTY_DAYS}`)
   await page.locator('table.sources tbody tr').first().waitFor()
   const rows = await page.locator('table.sources tbody tr').all()
   const counts = rows.map(async (row) => [
@@ -322,8 +324,8 @@ interface ShownMatch {
 }
 
 async function matchOf(page: Page, url: string): Promise<ShownMatch> {
-  await page.goto(`${url}/app/acme/match?days=30`)
-  const words = await page.getByText('install events have a visit').textContent()
+  await page.goto(`${url}/app/acme/match?${THIRTY_DAYS}`)
+  const words = await page.getByText(/installs have a visit/).textContent()
   const reasons = await page.locator('.reasons .count').allTextContents()
   // The numbers of the table below the chart.
   const times = await page.locator('figure.columns td').allTextContents()
@@ -335,7 +337,7 @@ async function matchOf(page: Page, url: string): Promise<ShownMatch> {
 }
 
 async function agentsOf(page: Page, url: string): Promise<readonly (readonly [string, number])[]> {
-  await page.goto(`${url}/app/acme/sources?days=30&by=agent`)
+  await page.goto(`${url}/app/acme/sources?${THIRTY_DAYS}&by=agent`)
   const rows = page.locator('.breakdown').first().locator('tbody tr')
   await rows.first().waitFor()
   const shown = (await rows.all()).map(
@@ -365,7 +367,7 @@ async function checklistOf(page: Page, url: string): Promise<readonly number[]> 
 }
 
 async function deliveriesShown(page: Page, url: string): Promise<readonly (readonly [string, number])[]> {
-  await page.goto(`${url}/app/acme/deliveries?days=30`)
+  await page.goto(`${url}/app/acme/deliveries?${THIRTY_DAYS}`)
   await page.locator('table.by-destination').waitFor()
   const cells = await page.locator('table.by-destination tbody td').all()
   const shown = cells.map(

@@ -115,12 +115,12 @@ describe('the page Overview', function () {
   })
 
   it('tells with arrow keys what its bars show', async () => {
-    const { page, noise } = await open(WIDE, 'overview?days=30')
+    const { page, noise } = await open(WIDE, 'overview?period=Last28Days')
     const { reach } = keyboardOf(page)
     const drawing = page.getByRole('slider')
     await reach(drawing)
     const last = await drawing.getAttribute('aria-valuetext')
-    expect(last).to.match(/installs; .* in the 30 days before/)
+    expect(last).to.match(/installs; .* in the 28 days before/)
     await page.keyboard.press('ArrowLeft')
     await until(async () => (await drawing.getAttribute('aria-valuetext')) !== last)
     expect(await page.locator('.chart-card strong').textContent()).to.equal(

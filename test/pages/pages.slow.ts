@@ -369,13 +369,13 @@ describe('the pages', function () {
     const link = (name: RegExp) => (page: Page) => page.getByRole('link', { name }).first().click()
     const button = (name: RegExp) => (page: Page) =>
       page.getByRole('main').getByRole('button', { name }).first().click()
-    const option = (name: string) => async (page: Page) => {
-      await page.getByRole('combobox', { name: 'Status' }).or(page.getByLabel('Status')).first().click()
+    const option = (name: string, label = 'Status') => async (page: Page) => {
+      await page.getByRole('combobox', { name: label }).or(page.getByLabel(label)).first().click()
       await page.getByRole('option', { name }).click()
     }
     const ways: readonly (readonly [string, readonly ((page: Page) => Promise<void>)[]])[] = [
       ...['funnel', 'sources'].map(
-        (address) => [`trial/${address}`, [link(/24 hours/), link(/30 days/), button(/Copy link/)]] as const,
+        (address) => [`trial/${address}`, [option('Today', 'Period'), option('28 days', 'Period'), button(/Copy link/)]] as const,
       ),
       ['acme/logs', [option('4xx'), button(/:/), button(/Copy as curl/), button(/Close/)]],
       ['trial/resources', [link(/New.*website/)]],
@@ -509,7 +509,7 @@ describe('the pages', function () {
     const held: Route[] = []
     const failed: string[] = []
     page.on('requestfailed', (request) => failed.push(new URL(request.url()).pathname))
-    await page.route('**/api/organizations/acme/funnel?*', (route) => void held.push(route))
+    await page.route('**/api/organizations/acme/funnel*', (route) => void held.push(route))
     await page.goto(`${stage.url}/app/acme/funnel`)
     await page.getByText('Loading the funnel takes longer than usual').waitFor()
     expect(await seriousFindings(page)).to.deep.equal([])
@@ -572,7 +572,7 @@ describe('the pages', function () {
       await page.getByText('These numbers count made-up traffic, too.').waitFor()
     }
     expect(await seriousFindings(page)).to.deep.equal([])
-    await page.goto(`${stage.url}/app/trial/funnel?days=30`)
+    await page.goto(`${stage.url}/app/trial/funnel?period=Last28Days`)
     await page.getByText('made-up.example').waitFor()
     expect(noise).to.deep.equal([])
     await page.close()

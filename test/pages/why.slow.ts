@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Locator, Page } from 'playwright-core'
 
+import { DAY_MS } from '../../domain/durations.ts'
 import { encodeRecord, type DeadLetter, type LogRecord } from '../../domain/records.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
 import { until } from '../../fixtures/until.ts'
@@ -21,6 +22,8 @@ const NARROW_DARK: Look = { width: 390, scheme: 'dark' }
 const ALL_LOOKS: readonly Look[] = [WIDE_LIGHT, WIDE_DARK, NARROW_LIGHT, NARROW_DARK]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
+/** Yesterday and today, by the clock of UTC. */
+const TWO_DAYS = `from=${new Date(Date.now() - DAY_MS).toISOString().slice(0, 10)}`
 /** Whether each page is opened in all its looks. */
 const IS_WHOLE = PICTURES !== undefined || process.env['WHENCE_PAGES'] === 'all'
 
@@ -41,9 +44,10 @@ describe('the pages that answer why', function () {
     await why?.close()
   })
 
-  /** How many records of the last days are of this kind, counted without the service. */
+  /** How many records of the last days, today included, are of this kind, counted without the service. */
   function counted(days: number, isMeant: (record: LogRecord) => boolean): number {
-    return records.filter((record) => isMeant(record) && timeOf(record) > nowMs - days * 86_400_000).length
+    const midnight = Math.floor(nowMs / DAY_MS) * DAY_MS
+    return records.filter((record) => isMeant(record) && timeOf(record) >= midnight - (days - 1) * DAY_MS).length
   }
 
   async function holdsEverywhere(page: Page, noise: readonly string[]): Promise<void> {
@@ -84,7 +88,7 @@ describe('the pages that answer why', function () {
       await page.getByRole('link', { name: new RegExp(`^Copied .* ${copied} `) }).waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
-    for (const period of ['days=1&website=acme-docs', 'days=7']) {
+    for (const period of [`${TWO_DAYS}&website=acme-docs`, 'period=Last7Days']) {
       await page.goto(`${stage.url}/app/acme/funnel?${period}`)
       await page.locator('.funnel .count').nth(5).waitFor()
       for (const place of [0, 1, 2, 4, 5]) {
@@ -95,7 +99,7 @@ describe('the pages that answer why', function () {
       }
     }
     // Each hour or day, as the table below its picture has it, the cut ones too.
-    for (const period of ['days=1', 'days=7']) {
+    for (const period of [`${TWO_DAYS}&bucket=hour`, 'period=Last7Days']) {
       await page.goto(`${stage.url}/app/acme/funnel?${period}`)
       await page.getByText('As a table').nth(5).waitFor()
       for (const place of [0, 4]) {
@@ -164,7 +168,7 @@ describe('the pages that answer why', function () {
       await expired.getByText('What to do').waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
-    await page.goto(`${stage.url}/app/acme/match?days=1`)
+    await page.goto(`${stage.url}/app/acme/match?${TWO_DAYS}`)
     await page.locator('.figures').waitFor()
     const links = page.locator('.figures a')
     const count = await links.count()
@@ -215,8 +219,8 @@ describe('the pages that answer why', function () {
       await page.getByRole('rowheader', { name: '/docs/quickstart' }).first().waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
-    await page.goto(`${stage.url}/app/acme/sources?by=command&days=90`)
-    await page.getByText('These are of the last 30 days').waitFor()
+    await page.goto(`${stage.url}/app/acme/sources?by=command&period=Last90Days`)
+    await page.getByText('These are of the last 31 days of the period').waitFor()
     const links = page.locator('table.sources tbody tr').first().getByRole('link')
     expect(await links.allTextContents()).to.deep.equal(['5', '5'])
     for (const place of [0, 1]) expect(await rowsBehind(page, links.nth(place))).to.equal(5)
