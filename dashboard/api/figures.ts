@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { INSTALL_COUNTS, INSTALLS_BY, ROW_KINDS } from '../../domain/figures/installs.ts'
 import { MANY_INSTALLS, OVERVIEW_PANELS, VISITS_LEFT_OUT } from '../../domain/figures/overview.ts'
+import { MILESTONES } from '../../domain/people/change-entry.ts'
 import { PLANS } from '../../domain/model.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { SOURCED_INSTALL } from './installs.ts'
@@ -96,6 +97,20 @@ const OVERVIEW_STEPS = Type.Array(
     { $id: 'OverviewStep' },
   ),
 )
+const ANNOTATIONS = Type.Array(
+  Type.Object(
+    {
+      at: TIME,
+      kind: oneOf(
+        ['version', ...MILESTONES],
+        '`version`: the first install event that named it; `destination_live`: a destination went live; `origins_changed`: the origins of a website changed.',
+      ),
+      name: Type.String({ description: 'The version, or the name of the destination or the website.' }),
+    },
+    { $id: 'Annotation' },
+  ),
+  { description: 'What a chart of the period marks, in order, whatever the filters; at most ten of each kind.' },
+)
 const CHECKLIST = Type.Object(
   {
     since: TIME,
@@ -134,6 +149,7 @@ const OVERVIEW = Type.Object({
     }),
   ),
   reasons: REASONS,
+  annotations: ANNOTATIONS,
   largestChange: maybe(
     Type.Object({ by: oneOf(OVERVIEW_PANELS), value: TEXT, installs: NUMBER, before: NUMBER }),
     'The campaign, source or landing page whose installs differ most from the period that is compared; null: nothing changed, or nothing is compared.',

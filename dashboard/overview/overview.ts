@@ -18,6 +18,7 @@ import { stepsOf } from '../../domain/time-zones.ts'
 import type { CallTo } from '../http/call.ts'
 import { installFilters, readInstallPage } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
+import { readAnnotations } from './annotations.ts'
 import { listedInstalls, sourceRows, totalOf } from '../figures/answers.ts'
 import { checklistOf } from '../figures/checklist.ts'
 import { installFigureFilters, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
@@ -54,6 +55,7 @@ export function overviewWith(clock: PageClock) {
       steps: now.steps,
       before: before === null ? null : { total: before.total, steps: before.steps },
       reasons: now.reasons,
+      annotations: await readAnnotations(all.reads, question),
       panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
       largestChange: largestChange(rows),
       installs: areFew(unfiltered.installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,

@@ -16,6 +16,7 @@ import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import {
   changeText,
+  changeType,
   fieldsThatDiffer,
   fieldTexts,
   planGiven,
@@ -114,8 +115,9 @@ interface ToldObject {
   readonly actor: string | null
   /** Name of the file. */
   readonly manager: string
-  /** As it stands in the spec. */
+  /** As they stand in the spec. */
   readonly plan: unknown
+  readonly mode: unknown
 }
 
 interface SeenObject extends RecordedObject, ToldObject {}
@@ -156,6 +158,7 @@ function digestedObject({ value, locate }: SourceObject, changeHash: (text: stri
     actor: provenPerson(textOf(annotations[CHANGED_BY_ANNOTATION]), proofOf(key, kind, spec), changeHash),
     manager: fileOf(locate('')),
     plan: spec['plan'],
+    mode: spec['mode'],
   }
 }
 
@@ -173,19 +176,17 @@ function dueEntries(
     if (before?.fields === object.fields) return []
     const fields = before === undefined ? [] : fieldsThatDiffer(before.fields, object.fields)
     if (before !== undefined && fields.length === 0) return []
-    const text = changeText(before === undefined ? 'object_created' : 'object_changed', { ...object, fields })
+    const isNew = before === undefined
+    const [kind = ''] = key.split('/')
+    const text = changeText(changeType({ kind, mode: object.mode }, { isNew, fields }), { ...object, fields })
     return [folderEntry({ ...object, text }, parts)]
   })
   const gone = Object.entries(objects).flatMap(([key, { owner }]) => {
     if (seen.has(key)) return []
     const [kind = '', namespace = '', name = ''] = key.split('/')
     const text = changeText('object_removed', { manager: '' })
-    return [
-      folderEntry(
-        { owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', plan: null, text },
-        parts,
-      ),
-    ]
+    const subject = `${kind}/${shownName({ namespace, name })}`
+    return [folderEntry({ owner, subject, actor: null, manager: '', plan: null, mode: null, text }, parts)]
   })
   return [...changed, ...gone]
 }

@@ -5,9 +5,13 @@ import { canonicalText, escapedName, isSame } from '../resources/field-owners.ts
 
 type SpecFields = Readonly<Record<string, unknown>>
 
+/** Changes that charts mark: a destination went live, and the origins of a website changed. */
+export const MILESTONES = ['destination_live', 'origins_changed'] as const
+type ChangeType = 'object_created' | 'object_changed' | 'object_removed' | (typeof MILESTONES)[number]
+
 /** The text of an activity entry about a change, apart from its organisation and time. */
 export interface ChangeText {
-  readonly type: 'object_created' | 'object_changed' | 'object_removed'
+  readonly type: ChangeType
   readonly fields: readonly string[]
   readonly message: string
 }
@@ -74,10 +78,16 @@ export function changeText(
   const by = manager === '' ? '' : ` by ${manager}`
   const of = fields === null ? ', which fields is not known' : namedFields(fields ?? [])
   const also = merged > 1 ? ` It stands for ${merged} changes, one soon after the other.` : ''
-  return { type, fields: named, message: `${VERBS[type]}${by}${type === 'object_changed' ? of : ''}.${also}` }
+  return { type, fields: named, message: `${VERBS[type]}${by}${type === 'object_created' || type === 'object_removed' ? '' : of}.${also}` }
 }
 
-const VERBS = { object_created: 'Created', object_changed: 'Changed', object_removed: 'No longer there' } as const
+const VERBS = {
+  object_created: 'Created',
+  object_changed: 'Changed',
+  object_removed: 'No longer there',
+  destination_live: 'Went live',
+  origins_changed: 'Changed',
+} as const satisfies Readonly<Record<ChangeType, string>>
 
 function namedFields(fields: readonly string[]): string {
   const names = fields.slice(0, SHOWN_FIELDS).map((field) => field.replace(/^\/spec\//, ''))
@@ -87,13 +97,37 @@ function namedFields(fields: readonly string[]): string {
 
 const SHOWN_FIELDS = 8
 
+/** `before`: null if the object is new, undefined if its previous state is unknown. */
 export function specChange(
+  kind: string,
   before: SpecFields | null | undefined,
   after: SpecFields,
 ): Pick<ChangeText, 'type'> & { readonly fields: readonly string[] | null } {
-  if (before === null) return { type: 'object_created', fields: [] }
-  return { type: 'object_changed', fields: before === undefined ? null : changedFields(before, after) }
+  const fields = before === null ? [] : before === undefined ? null : changedFields(before, after)
+  return { type: changeType({ kind, mode: after['mode'] }, { isNew: before === null, fields }), fields }
 }
+
+interface ChangedObject {
+  readonly kind: string
+  /** As it stands in the spec now. */
+  readonly mode: unknown
+}
+
+interface SpecDifference {
+  readonly isNew: boolean
+  /** Null if the previous state is unknown. */
+  readonly fields: readonly string[] | null
+}
+
+/** What a change of an object is called. */
+export function changeType({ kind, mode }: ChangedObject, { isNew, fields }: SpecDifference): ChangeType {
+  const isAbout = (field: string): boolean => fields?.includes(field) === true
+  if (kind === 'Destination' && mode === 'Live' && (isNew || isAbout('/spec/mode'))) return 'destination_live'
+  if (kind === 'Website' && ORIGIN_FIELDS.some(isAbout)) return 'origins_changed'
+  return isNew ? 'object_created' : 'object_changed'
+}
+
+const ORIGIN_FIELDS = ['/spec/primaryOrigin', '/spec/additionalDomains']
 
 /** The plan that a change gave an organisation; null for any other change, and for a plan that there is not. */
 export function planGiven(kind: string, { plan }: { readonly plan?: unknown }, fields: readonly string[]): Plan | null {

@@ -139,7 +139,7 @@ function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOp
   const { kind, object } = change.audited
   const { uid = '', generation = 0, namespace = '', name, annotations = {} } = object.metadata
   const spec = auditedSpec(object)
-  const { type, fields } = specChange(specBefore(change), spec)
+  const { type, fields } = specChange(kind, specBefore(change), spec)
   const writer = writerIn(object)
   const merged = generation - change.recorded
   const place = objectKey(kind, namespace, name)

@@ -4,6 +4,8 @@ export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
   example_data: 'Made-up traffic was filled in',
   object_created: 'An object is new',
   object_changed: 'An object was changed',
+  destination_live: 'A destination went live',
+  origins_changed: 'The origins of a website changed',
   object_removal: 'Somebody is removing an object',
   object_removed: 'An object is gone',
   sign_in: 'Somebody signed in',

@@ -2,6 +2,7 @@
 
 import type { StepSize } from '../../domain/time-zones.ts'
 import type { Overview } from '../data/overview.ts'
+import { annotationText } from './annotations.tsx'
 import { metricText, metricValue, type ShownMetric } from './metrics.ts'
 
 export interface ChartPoint {
@@ -24,11 +25,14 @@ export interface ChartPoint {
   readonly isPart: boolean
   /** All of it is kept. */
   readonly isKept: boolean
+  /** What charts mark: "Version 2.4.1 first seen". */
+  readonly happened: readonly string[]
   /** Of a conversion: its visits may still lead to an install. */
   readonly isYoung: boolean
 }
 
-export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone }: Overview): readonly ChartPoint[] {
+export function chartPoints(metric: ShownMetric, figures: Overview): readonly ChartPoint[] {
+  const { steps, before, step, timeZone, annotations } = figures
   const names = stepNames(step, timeZone)
   return steps.map((each, place) => {
     const earlier = before?.steps[place]
@@ -44,6 +48,7 @@ export function chartPoints(metric: ShownMetric, { steps, before, step, timeZone
       beforeName: earlier === undefined ? null : names.long(earlier.at),
       isPart: step !== 'hour' && each.isPart,
       isKept: each.isKept,
+      happened: annotations.filter(({ at }) => at >= each.at && at < each.until).map(annotationText),
       isYoung: metric.id === 'conversion' && !each.isRipe,
     }
   })

@@ -17,6 +17,7 @@ interface ChartTableProps {
 }
 
 const RATE_DIGITS = 4
+const HAPPENED = 'What happened'
 const STEP_TITLES = { hour: 'Hour', day: 'Day', week: 'Week of' } as const
 
 /** Volumes as numbers, rates as shares of 1; empty where nothing is counted. */
@@ -24,8 +25,13 @@ function csvOf({ metric, points, figures, before }: ChartTableProps): string {
   const cell = (value: number | null): number | null =>
     value === null ? null : metric.kind === 'rate' ? Number(value.toFixed(RATE_DIGITS)) : value
   const isCompared = figures.before !== null
-  const head = [STEP_TITLES[figures.step], metric.title, ...(isCompared ? [before] : [])]
-  const lines = points.map((point) => [point.date, cell(point.now), ...(isCompared ? [cell(point.before)] : [])])
+  const head = [STEP_TITLES[figures.step], metric.title, ...(isCompared ? [before] : []), HAPPENED]
+  const lines = points.map((point) => [
+    point.date,
+    cell(point.now),
+    ...(isCompared ? [cell(point.before)] : []),
+    point.happened.join('; '),
+  ])
   return [head, ...lines].map(csvLine).join('')
 }
 
@@ -39,10 +45,15 @@ export function ChartTable(props: ChartTableProps): ReactNode {
       <div className="scrolls" tabIndex={0} role="region" aria-label={`${metric.title} as a table`}>
         <table className="list" aria-label={title}>
           <TableHead
-            columns={[STEP_TITLES[figures.step], { number: metric.title }, ...(isCompared ? [{ number: before }] : [])]}
+            columns={[
+              STEP_TITLES[figures.step],
+              { number: metric.title },
+              ...(isCompared ? [{ number: before }] : []),
+              HAPPENED,
+            ]}
           />
           <tbody>
-            {points.map(({ at, name, nowText, beforeText, isPart, isKept, isYoung }) => (
+            {points.map(({ at, name, nowText, beforeText, isPart, isKept, isYoung, happened }) => (
               <tr key={at}>
                 <th scope="row">
                   {name}
@@ -51,6 +62,7 @@ export function ChartTable(props: ChartTableProps): ReactNode {
                 </th>
                 <td className="number">{nowText}</td>
                 {isCompared && <td className="number">{beforeText}</td>}
+                <td>{happened.join('; ')}</td>
               </tr>
             ))}
           </tbody>

@@ -9,6 +9,7 @@ import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import type { StepSize } from '../../domain/time-zones.ts'
 import { partText } from '../parts/columns.tsx'
+import { Marks } from './annotations.tsx'
 import { axisTicks, labelPlaces } from './axis.ts'
 import { chartPoints, type ChartPoint } from './chart-points.ts'
 import { ChartTable } from './chart-table.tsx'
@@ -38,6 +39,7 @@ export function OverviewChart({ filters, figures }: ChartProps): ReactNode {
         <ul className="legend">
           <li className="now">{metric.title}</li>
           {figures.before !== null && <li className="before">{before}</li>}
+          {points.some(({ happened }) => happened.length > 0) && <li className="happened">something happened</li>}
         </ul>
       </figcaption>
       {isCounted ? (
@@ -95,6 +97,7 @@ function Plot({ metric, points, before, step }: PlotProps): ReactNode {
           onPointerMove={(event) => show(placeAt(event, points.length))}
           onPointerLeave={hide}
         >
+          <Marks points={points} />
           <Drawing kind={metric.kind} points={points} ticks={ticks} shown={place} />
         </div>
         <ol className="x-axis" aria-hidden>
@@ -163,6 +166,11 @@ function Card({ metric, point, share }: CardProps): ReactNode {
         </span>
       )}
       <span className="earlier">{pointMarks(point).join(', ')}</span>
+      {point.happened.map((each) => (
+        <span key={each} className="happened">
+          {each}
+        </span>
+      ))}
     </div>
   )
 }
@@ -177,9 +185,9 @@ function pointMarks({ isPart, isKept, isYoung }: ChartPoint): readonly string[] 
 
 function pointText({ what }: ShownMetric, point: ChartPoint | undefined, before: string): string {
   if (point === undefined) return ''
-  const { name, nowText, beforeName, beforeText, isYoung } = point
+  const { name, nowText, beforeName, beforeText, isYoung, happened } = point
   const earlier = beforeName === null ? '' : `; ${beforeText} in ${before}`
-  return `${name}${partText(point)}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}`
+  return `${name}${partText(point)}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}${happened.map((each) => `; ${each}`).join('')}`
 }
 
 interface ChartNotesProps {

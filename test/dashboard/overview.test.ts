@@ -6,7 +6,7 @@ import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { middayClock } from '../../fixtures/clocks.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { installRecord, visitRecord } from '../contract/fact-samples.ts'
+import { activityRecord, installRecord, visitRecord } from '../contract/fact-samples.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
@@ -52,6 +52,23 @@ function unmatchedAt(receivedAtMs: number, productVersion = '1.0.0') {
 const ago = (days: number): number => NOW_MS - days * DAY_MS - 2 * HOUR_MS
 const CAMPAIGNS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']
 
+const DESTINATION = `---
+apiVersion: v1
+kind: Secret
+metadata: { name: ga4 }
+stringData: { api-secret: not-a-real-one }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Destination
+metadata: { name: acme-ga4 }
+spec:
+  websiteRef: { name: ${OF.website} }
+  displayName: Analytics
+  provider: ga4
+  mode: Live
+  ga4: { measurementId: G-ABC123, apiSecretRef: { name: ga4, key: api-secret } }
+`
+
 /** As people read a row, with its installs. */
 type Row = { readonly row: string; readonly value: string; readonly installs: number; readonly visits: number | null }
 const named = ({ row, value }: Row): string => (row === 'value' ? value : `(${row})`)
@@ -67,6 +84,7 @@ describe('the overview', function () {
     const manifests =
       organizationOf('acme', { members }) +
       websiteOf(OF.website, 'acme') +
+      DESTINATION +
       `---\n${organizationOf('fresh', { members })}` +
       websiteOf('fresh-site', 'fresh')
     stage = await startStage({ manifests, facts, clock })
@@ -178,6 +196,37 @@ describe('the overview', function () {
       expect((await read(`${page}?period=Last90Days&compare=year_before`))['comparison'], page).to.include({
         isKept: false,
       })
+  })
+
+  it('marks the first sight of a version, a destination that went live and changed origins, of its own alone', async () => {
+    const told = (
+      type: 'destination_live' | 'origins_changed' | 'object_changed',
+      subject: string,
+      organization = 'acme',
+    ) => activityRecord({ type, subject, organization, website: '', atMs: ago(2) })
+    await storeCounted(
+      facts,
+      [
+        told('destination_live', 'Destination/acme-ga4'),
+        told('destination_live', 'Destination/not-here'),
+        told('origins_changed', 'Website/acme-site'),
+        told('object_changed', 'Website/acme-site'),
+        told('origins_changed', 'Website/fresh-site', 'fresh'),
+      ],
+      clock,
+    )
+    const named = (body: Record<string, any>) =>
+      (body['annotations'] as readonly Record<string, any>[]).map(({ kind, name }) => `${kind} ${name}`).toSorted()
+    expect(named(await read('overview'))).to.deep.equal([
+      'destination_live Analytics',
+      'origins_changed acme-site',
+      'version 2.0.0',
+    ])
+    const since = NOW_MS - DAY_MS
+    expect(named(await read(`overview?since=${since}`))).to.deep.equal([])
+    // All that is kept: it has versions from its beginning on, which is no day on which they were made.
+    expect(named(await read('overview?period=Last90Days'))).to.include.members(['version 1.0.0', 'version 2.0.0'])
+    expect((await read('overview?source=news'))['annotations']).to.deep.equal((await read('overview'))['annotations'])
   })
 
   it('marks steps of which not all is kept', async () => {

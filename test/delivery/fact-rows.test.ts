@@ -277,6 +277,8 @@ describe('rows of a record', () => {
     for (const type of [
       'object_created',
       'object_changed',
+      'destination_live',
+      'origins_changed',
       'object_removal',
       'object_removed',
       'sign_in',

@@ -11,7 +11,7 @@ import {
   type LeftOutChoice,
 } from '../../../domain/figures/installs.ts'
 import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
-import { once, pageOf, withinPeriod } from '../query-parts.ts'
+import { at, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 import { websitesAsked, type AskedWebsites } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
@@ -28,6 +28,8 @@ export type InstallPeriod = AskedWebsites &
     /** Without it installs from CI, containers and tests are left out. */
     readonly left_out?: LeftOutChoice
   }
+
+type VersionParams = AskedWebsites & { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
 
 /** `row`: `value`, or what installs without one are: `empty`, `unmatched`, `pending` or `counted`. */
 export interface InstallFigureRow {
@@ -146,6 +148,19 @@ export const COUNTED_INSTALL_QUERIES = {
   installsLeftOut: pageOf<InstallPeriod, { readonly installs: number }>(
     (period) =>
       `SELECT count() AS installs FROM ${eventsSql({ ...period, left_out: 'only' }, ['kind'])} WHERE kind = 'install' LIMIT 1`,
+  ),
+
+  /**
+   * Versions whose first install event came within the period, those of most events first. It reads all that is kept, but of each row only three
+   * columns: an event keeps its version and its time, so that replaced rows change nothing.
+   */
+  firstVersions: pageOf<VersionParams, { readonly version: string; readonly first_ms: number }>(
+    (
+      period,
+    ) => `SELECT product_version AS version, toUnixTimestamp64Milli(min(received_at)) AS first_ms FROM counted_installs
+    PREWHERE ${websitesAsked(period)} AND received_at < ${at('until_ms')}
+    WHERE product_version != '' AND NOT is_left_out
+    GROUP BY version HAVING first_ms >= {since_ms:Int64} ORDER BY count() DESC, version ${pageLimit()}`,
   ),
 
   /** Installs that agents ran, by the page of their visit. */

@@ -22,6 +22,25 @@ describe('the fields that changed', () => {
     expect(between(invited, { ...invited, invitation: 'none' })).to.deep.equal(['/spec/invitation'])
   })
 
+  it('are called a milestone if a destination goes live or origins change', () => {
+    const of = (kind: string, before: object | null, after: object) =>
+      specChange(kind, before as never, after as never).type
+    expect(of('Destination', { mode: 'Validate' }, { mode: 'Live' })).to.equal('destination_live')
+    expect(of('Destination', null, { mode: 'Live' })).to.equal('destination_live')
+    expect(of('Destination', null, { mode: 'Validate' })).to.equal('object_created')
+    expect(of('Destination', { mode: 'Live', a: 1 }, { mode: 'Live', a: 2 })).to.equal('object_changed')
+    expect(of('Destination', { mode: 'Live' }, { mode: 'Paused' })).to.equal('object_changed')
+    expect(of('Website', { additionalDomains: [] }, { additionalDomains: ['https://a.example'] })).to.equal(
+      'origins_changed',
+    )
+    expect(of('Website', { primaryOrigin: 'https://a.example' }, { primaryOrigin: 'https://b.example' })).to.equal(
+      'origins_changed',
+    )
+    expect(of('Website', { displayName: 'a' }, { displayName: 'b' })).to.equal('object_changed')
+    expect(of('Member', { mode: 'x' }, { mode: 'Live' })).to.equal('object_changed')
+    expect(specChange('Destination', undefined, { mode: 'Live' }).type).to.equal('object_changed')
+  })
+
   it('are the same from digests as from both specs', () => {
     const names = fc.constantFrom('a', 'b', 'a/b', 'c~')
     const { spec } = fc.letrec((tie) => ({
@@ -35,7 +54,7 @@ describe('the fields that changed', () => {
     }))
     fc.assert(
       fc.property(spec, spec, (before, after) => {
-        const { fields } = specChange(before, after)
+        const { fields } = specChange('Website', before, after)
         expect(between(before, after)).to.deep.equal([...(fields ?? [])].sort())
       }),
     )
