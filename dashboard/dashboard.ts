@@ -112,6 +112,8 @@ interface Surroundings extends Stamps {
   readonly metrics: DashboardMetrics
   /** How long a page of a list takes to read. */
   readonly clock: PageClock
+  /** A clock that never goes back, for what is shared by people who ask at the same time. */
+  readonly elapsedMs: () => number
 }
 
 /** Keyed hashes, one key for each use. */
@@ -178,7 +180,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { eventLog, hotState, facts } = engines
   const { directory, inventory, writer } = roster
   const { discovery, claimRules: rules, pins } = entrance
-  const { nowMs, randomness, logger, metrics, clock } = surroundings
+  const { nowMs, randomness, logger, metrics, clock, elapsedMs } = surroundings
   const { billing, outbox } = services
   const { baseUrl, streams } = site
   const { personId, signInHash } = keys
@@ -187,7 +189,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const known = createSessions({ hotState, randomness, personId, readGroups, nowMs })
   const sessions = notingSignIns(known, { directory, noteActivity, personId, logger })
   const websitesOf = (call: OrganizationCall) => directory.websites(call.scope.organization.id)
-  const scope = createReadScope({ facts, websitesOf })
+  const scope = createReadScope({ facts, websitesOf, elapsedMs })
   const cursors = createCursors(keys.cursorMac)
   const stillAllowed = createStillAllowed({ sessions, directory })
   const control = { hotState, stillAllowed, noteActivity, logger }

@@ -29,12 +29,13 @@ function readOffers(): ReadOffers {
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   const keys = createKeyring(secrets)
   const websites = new WeakMap<Call, readonly ReadWebsite[]>()
+  const elapsedMs = (): number => performance.now()
   const handlers = readingHandlers({
     facts,
-    scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }),
+    scope: createReadScope({ facts, elapsedMs, websitesOf: (call) => websites.get(call) ?? [] }),
     cursors: createCursors(keys.cursorMac),
     keyIds: KEY_IDS.filter(keys.hasKey),
-    clock: { elapsedMs: () => performance.now() },
+    clock: { elapsedMs },
     control: {
       hotState: { countHits: (hits) => main.call('countHits', hits) },
       stillAllowed: ({ requestId: request }, least) => main.call('stillAllowed', { request, least }),

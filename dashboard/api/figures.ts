@@ -13,7 +13,7 @@ import {
   BUCKET_PARAMETER,
   COMPARED_PERIOD_PARAMETERS,
   FIGURES_OF_PERIOD,
-  NOT_COMPARED,
+  NULL_IF_NOT_COMPARED,
   STEP,
   STEP_SIZE,
 } from './periods.ts'
@@ -133,7 +133,7 @@ const OVERVIEW = Type.Object({
   unfiltered: Type.Object(INSTALLS, { description: 'Installs of the period without any of the filters.' }),
   total: OVERVIEW_TOTAL,
   steps: OVERVIEW_STEPS,
-  before: maybe(Type.Object({ total: OVERVIEW_TOTAL, steps: OVERVIEW_STEPS }), NOT_COMPARED),
+  before: maybe(Type.Object({ total: OVERVIEW_TOTAL, steps: OVERVIEW_STEPS }), NULL_IF_NOT_COMPARED),
   panels: Type.Array(
     Type.Object({
       by: oneOf(OVERVIEW_PANELS),
@@ -172,7 +172,7 @@ const SHARED_COMMAND = Type.Object({
   first_ms: NUMBER,
   last_ms: NUMBER,
   visit: maybe(SOURCED_VISIT, 'Null if it is no longer kept.'),
-  before: maybe(Type.Object({ installations: NUMBER }), NOT_COMPARED),
+  before: maybe(Type.Object({ installations: NUMBER }), NULL_IF_NOT_COMPARED),
 })
 
 const TRACKED_DAY = Type.Object(
@@ -216,7 +216,7 @@ export const FIGURE_ROUTES = {
       200: Type.Object({
         ...FIGURES_OF_PERIOD,
         total: VISIT_COUNTS,
-        before: maybe(Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }), NOT_COMPARED),
+        before: maybe(Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }), NULL_IF_NOT_COMPARED),
         leftOut: PROGRAM_VIEWS,
         step: STEP_SIZE,
         steps: Type.Array(Type.Object({ ...STEP, ...STEPS }), {
@@ -237,7 +237,7 @@ export const FIGURE_ROUTES = {
         ...BY_SOURCE,
         by,
         leftOut: LEFT_OUT,
-        before: maybe(Type.Object(BY_SOURCE), NOT_COMPARED),
+        before: maybe(Type.Object(BY_SOURCE), NULL_IF_NOT_COMPARED),
       }),
     },
   },
@@ -250,7 +250,7 @@ export const FIGURE_ROUTES = {
       200: Type.Object({
         ...FIGURES_OF_PERIOD,
         ...MATCHED,
-        before: maybe(Type.Object(MATCHED), NOT_COMPARED),
+        before: maybe(Type.Object(MATCHED), NULL_IF_NOT_COMPARED),
         leftOut: LEFT_OUT,
         timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
         agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, installs: NUMBER })),

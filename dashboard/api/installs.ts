@@ -9,7 +9,12 @@ import { DESTINATION_MODES, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { INSTALL_DETAIL, INSTALL_LINE } from './install-facts.ts'
-import { ANSWERED_PERIOD, COMPARED_PERIOD_PARAMETERS, NAMED_PERIOD_PARAMETERS, NOT_COMPARED } from './periods.ts'
+import {
+  ANSWERED_PERIOD,
+  COMPARED_PERIOD_PARAMETERS,
+  NAMED_PERIOD_PARAMETERS,
+  NULL_IF_NOT_COMPARED,
+} from './periods.ts'
 import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
@@ -186,7 +191,7 @@ export const INSTALL_ROUTES = {
         isCut: Type.Boolean({ description: 'The period was longer: these are its last 90 days.' }),
         destinations: Type.Array(SHOWN_DESTINATION),
         groups: GROUPS,
-        before: maybe(Type.Object({ groups: GROUPS }), NOT_COMPARED),
+        before: maybe(Type.Object({ groups: GROUPS }), NULL_IF_NOT_COMPARED),
         errors: Type.Array(DELIVERY_ERROR),
       }),
     },

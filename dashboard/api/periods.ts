@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 
 import { LAST_MOMENT_MS } from '../../domain/durations.ts'
-import { COMPARISONS, DEFAULT_PERIOD, PERIOD_NAMES } from '../../domain/figures/periods.ts'
+import { COMPARISONS, DEFAULT_PERIOD, NOT_COMPARED, PERIOD_NAMES } from '../../domain/figures/periods.ts'
 import { STEP_SIZES } from '../../domain/time-zones.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { EXAMPLE_UNTIL, maybe, textParameter, TIME } from './shapes.ts'
@@ -53,7 +53,10 @@ export const ANSWERED_PERIOD = {
         by: oneOf(['before', 'year_before']),
         since: TIME,
         until: TIME,
-        isKept: Type.Boolean({ description: 'All of it is kept; else nothing is compared.' }),
+        notCompared: maybe(
+          oneOf(NOT_COMPARED),
+          'Why nothing is compared: not all of that period is kept, or nothing had come in yet at its end; null: it is compared.',
+        ),
       },
       { $id: 'Comparison' },
     ),
@@ -79,4 +82,4 @@ export const STEP = {
 export const STEP_SIZE = oneOf(STEP_SIZES, "What a step is, of the organisation's time zone.")
 
 /** In place of what is compared if nothing is. */
-export const NOT_COMPARED = 'Null if nothing is compared, or if not all of that period is kept.'
+export const NULL_IF_NOT_COMPARED = 'Null if nothing is compared; `comparison` says why.'

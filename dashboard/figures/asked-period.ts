@@ -10,8 +10,10 @@ import {
   type AskedPeriod,
   type Comparison,
   type FiguresPeriod,
+  type NotCompared,
 } from '../../domain/figures/periods.ts'
-import type { PeriodStep, StepSize, TimeStep, TimeZone } from '../../domain/time-zones.ts'
+import { timeZone, type PeriodStep, type StepSize, type TimeStep, type TimeZone } from '../../domain/time-zones.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
 
 /** What a call says about its period. */
 export interface AskedOfFigures {
@@ -21,6 +23,7 @@ export interface AskedOfFigures {
 
 interface ComparedPeriod extends FiguresPeriod {
   readonly by: Exclude<Comparison, 'off'>
+  readonly notCompared: NotCompared | null
 }
 
 export interface FiguresQuestion extends FiguresPeriod {
@@ -30,18 +33,27 @@ export interface FiguresQuestion extends FiguresPeriod {
   readonly keptSinceMs: number
   /** Null if nothing is to be compared. */
   readonly compared: ComparedPeriod | null
-  /** The same if all of it is kept, else null: figures of a part would be compared with those of a whole. */
+  /** The same if figures can be compared with it, else null. */
   readonly before: FiguresPeriod | null
 }
 
 interface FiguresOf {
   readonly zone: TimeZone
   readonly websites: readonly { readonly retentionDays: number }[]
+  /** Of the first hour with figures, Unix ms; null if there is none. */
+  readonly firstHourMs: number | null
+}
+
+/** The question of a call about these websites. */
+export async function readQuestion(reads: OrganizationFacts, call: AskedOfFigures): Promise<FiguresQuestion | Refusal> {
+  const zone = timeZone(reads.organization.timeZone)
+  const [first] = call.query.compare === 'off' ? [] : await reads.run('firstHour', {})
+  return figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
 }
 
 export function figuresQuestion(
   { query, nowMs }: AskedOfFigures,
-  { zone, websites }: FiguresOf,
+  { zone, websites, firstHourMs }: FiguresOf,
 ): FiguresQuestion | Refusal {
   const clock = { nowMs, zone }
   const period = periodOf(query, clock)
@@ -50,13 +62,25 @@ export function figuresQuestion(
   const refused = refuseSteps(step, period)
   if (refused !== null) return refused
   const keptSinceMs = firstKeptDay(websites, clock)
-  const compared = by === 'off' ? null : { by, ...comparedPeriod(query, period, { by, zone }) }
-  const isKept = compared !== null && compared.sinceMs >= keptSinceMs
-  return { ...period, step, keptSinceMs, compared, before: isKept ? compared : null }
+  const asked = { ...period, step, keptSinceMs }
+  if (by === 'off') return { ...asked, compared: null, before: null }
+  const before = comparedPeriod(query, period, { by, zone })
+  const notCompared = reasonAgainst(before, { keptSinceMs, firstHourMs })
+  return { ...asked, compared: { by, ...before, notCompared }, before: notCompared === null ? before : null }
+}
+
+interface DataReach {
+  readonly keptSinceMs: number
+  readonly firstHourMs: number | null
+}
+
+function reasonAgainst(before: FiguresPeriod, { keptSinceMs, firstHourMs }: DataReach): NotCompared | null {
+  if (before.sinceMs < keptSinceMs) return 'not_kept'
+  return firstHourMs === null || firstHourMs >= before.untilMs ? 'nothing_yet' : null
 }
 
 /** As every page of figures answers it. */
-export function answeredPeriod({ sinceMs, untilMs, keptSinceMs, compared, before }: FiguresQuestion) {
+export function answeredPeriod({ sinceMs, untilMs, keptSinceMs, compared }: FiguresQuestion) {
   return {
     since: sinceMs,
     until: untilMs,
@@ -64,7 +88,12 @@ export function answeredPeriod({ sinceMs, untilMs, keptSinceMs, compared, before
     comparison:
       compared === null
         ? null
-        : { by: compared.by, since: compared.sinceMs, until: compared.untilMs, isKept: before !== null },
+        : {
+            by: compared.by,
+            since: compared.sinceMs,
+            until: compared.untilMs,
+            notCompared: compared.notCompared,
+          },
   }
 }
 

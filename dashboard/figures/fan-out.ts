@@ -5,12 +5,11 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
-import { timeZone } from '../../domain/time-zones.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources, visitName } from '../reads/visits-beside.ts'
 import { readExampleUntil } from './example.ts'
-import { answeredPeriod, figuresQuestion } from './asked-period.ts'
+import { answeredPeriod, readQuestion } from './asked-period.ts'
 
 /** One person may have a laptop and a server. */
 const LEAST_INSTALLATIONS = 3
@@ -21,8 +20,7 @@ const MOST_DAYS = 31
 /** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'sharedCommands'>) => {
-    const zone = timeZone(reads.organization.timeZone)
-    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    const question = await readQuestion(reads, call)
     if ('code' in question) return question
     const { untilMs } = question
     const sinceMs = Math.max(question.sinceMs, untilMs - MOST_DAYS * DAY_MS)
@@ -36,7 +34,7 @@ export function readSharedCommands(scope: ReadScope) {
     const earlier = isCut ? null : question.before
     const before = await readEarlier(reads, earlier, commands.length === 0 ? null : keys)
     return answer({
-      ...answeredPeriod({ ...question, sinceMs, before: earlier }),
+      ...answeredPeriod({ ...question, sinceMs }),
       isCut,
       timeZone: reads.organization.timeZone,
       leastInstallations: LEAST_INSTALLATIONS,

@@ -28,8 +28,8 @@ import { listedInstalls, sourceRows, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
 import {
   answeredPeriod,
-  figuresQuestion,
   keptStep,
+  readQuestion,
   spanOf,
   type AskedOfFigures,
   type FiguresQuestion,
@@ -73,7 +73,7 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
 ) {
   return scope(async (reads, call: Asked) => {
     const zone = timeZone(reads.organization.timeZone)
-    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    const question = await readQuestion(reads, call)
     if (isRefused(question)) return question
     const source = { reads, nowMs: call.nowMs, keyIds, zone }
     return answer({

@@ -7,7 +7,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
 import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
 import { timeZone, type TimeZone } from '../../domain/time-zones.ts'
-import { answeredPeriod, figuresQuestion } from '../figures/asked-period.ts'
+import { answeredPeriod, readQuestion } from '../figures/asked-period.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
@@ -40,8 +40,7 @@ function cutPeriod({ sinceMs, untilMs }: FiguresPeriod): DeliveryPeriod {
 
 export function readDeliveries(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'deliveries'>) => {
-    const zone = timeZone(reads.organization.timeZone)
-    const question = figuresQuestion(call, { zone, websites: reads.websites })
+    const question = await readQuestion(reads, call)
     if ('code' in question) return question
     const period = cutPeriod(question)
     const isCut = period.since_ms > question.sinceMs
@@ -56,7 +55,7 @@ export function readDeliveries(scope: ReadScope) {
         ? null
         : await reads.run('deliveryGroups', { since_ms: before.sinceMs, until_ms: before.untilMs, ...now })
     return answer({
-      ...answeredPeriod({ ...question, sinceMs: period.since_ms, before }),
+      ...answeredPeriod({ ...question, sinceMs: period.since_ms }),
       isCut,
       destinations,
       groups,

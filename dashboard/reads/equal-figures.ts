@@ -12,6 +12,8 @@ type Run = Facts['run']
 
 /** Statements whose rows are counts. Lists are never shared: whoever changed something sees it. */
 const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
+  'firstHour',
+  'firstVersions',
   'visitSteps',
   'trackedSteps',
   'rolledSteps',

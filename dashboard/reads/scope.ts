@@ -53,11 +53,13 @@ interface ReadParts {
   /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
   readonly websitesOf: (call: OrganizationCall) => readonly ReadWebsite[]
   readonly facts: FactsReader
+  /** A clock that never goes back. */
+  readonly elapsedMs: () => number
 }
 
 /** Refuses a website of another organisation as one that does not exist. */
-export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
-  const runShared = shareFigures(facts, () => performance.now())
+export function createReadScope({ websitesOf, facts, elapsedMs }: ReadParts): ReadScope {
+  const runShared = shareFigures(facts, elapsedMs)
   return (handle) => async (call) => {
     const { organization } = call.scope
     const all = websitesOf(call)

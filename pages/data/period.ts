@@ -113,14 +113,19 @@ export function nameOfBefore({ period = DEFAULT_PERIOD, from, compare }: PeriodF
 
 /** What an answer says about its comparison. */
 export interface Compared {
-  readonly comparison: { readonly isKept: boolean } | null
+  readonly comparison: { readonly notCompared: 'not_kept' | 'nothing_yet' | null } | null
 }
 
 /** "Arrows compare with the 7 days before", or why there are none; empty if nobody asked for a comparison. */
 export function comparisonText(filters: PeriodFilters, { comparison }: Compared): string {
   if (comparison === null) return ''
   const before = nameOfBefore(filters)
-  return comparison.isKept
-    ? `Arrows compare with ${before}.`
-    : `Nothing is compared with ${before}: not all of that time is kept.`
+  switch (comparison.notCompared) {
+    case null:
+      return `Arrows compare with ${before}.`
+    case 'not_kept':
+      return `Nothing is compared with ${before}: not all of that time is kept.`
+    case 'nothing_yet':
+      return `Nothing is compared with ${before}: nothing had come in by then.`
+  }
 }

@@ -157,7 +157,10 @@ async function startAsking(facts: FactsReader): Promise<Asking> {
     asked.push({ query, params })
     return facts.run(query as never, params as never, options)
   }
+  let requests = 0
   const stage = await startStage({
+    // No request answers from what one before it has read.
+    elapsedMs: () => requests * 10_000,
     manifests: [OWN, FOREIGN].map(manifestsOf).join('---\n'),
     facts: { run } as never,
     supportMail: 'support@acme.dev',
@@ -170,6 +173,7 @@ async function startAsking(facts: FactsReader): Promise<Asking> {
     statements: () => asked,
     ask: ({ method, path }, values, query = '') => {
       asked = []
+      requests += 1
       const filled = path.replace(/:(\w+)/g, (_, name: string) => {
         const value = values[name]
         if (value === undefined) throw new Error(`the test has no value for :${name}`)

@@ -731,7 +731,7 @@ describe('the answer to a request for a replay', () => {
       return (found[looked.length - 1] ?? found.at(-1))?.()
     }
     const handle = askReplay({
-      scope: createReadScope({ websitesOf: () => [], facts: { run } as never }),
+      scope: createReadScope({ websitesOf: () => [], facts: { run } as never, elapsedMs: () => 0 }),
       directory: { websites: () => [{ id: 'acme-site' }] } as never,
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
       eventLog: { append: async (topic: string) => void appended.push(topic) },

@@ -56,7 +56,7 @@ describe('figures in a time zone', function () {
   const expectSteps = async (name: string, days: number, options: Intl.DateTimeFormatOptions): Promise<void> => {
     const source = sourceIn(name)
     const query = { since: NOW_MS - days * DAY_MS, bucket: days > 2 ? ('day' as const) : ('hour' as const) }
-    const question = figuresQuestion({ query, nowMs: NOW_MS }, { zone: source.zone, websites: [] })
+    const question = figuresQuestion({ query, nowMs: NOW_MS }, { zone: source.zone, websites: [], firstHourMs: 0 })
     if ('code' in question) return expect.fail(question.code)
     const { sinceMs, untilMs } = question
     const { steps, total } = await funnelPage(source, question)

@@ -148,6 +148,7 @@ export async function openDashboard(
   const roster = { directory, inventory, writer }
   const claimRules = { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim }
   const signUp = settings.signUp === 'Closed' ? null : { ...ground.signUpPlace, plan: settings.defaultPlan }
+  const elapsedMs = (): number => performance.now()
   const api = createDashboard(
     {
       site: { baseUrl, addressHashOf, version: version(), streams },
@@ -155,7 +156,7 @@ export async function openDashboard(
       roster,
       entrance: { discovery: await openDiscovery(own, settings), claimRules, pins, signUp },
       keys,
-      surroundings: { nowMs, randomness, logger, metrics, clock: { elapsedMs: () => performance.now() } },
+      surroundings: { nowMs, randomness, logger, metrics, clock: { elapsedMs }, elapsedMs },
     },
     {
       outbox: await openOutbox(own, settings, ground, randomness),

@@ -2,7 +2,7 @@
 
 import { pageOf, report, sequential } from '../query-parts.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import type { RawPeriod } from './ranges.ts'
+import { websitesAsked, type AskedWebsites, type RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
   FORMER_USAGE,
@@ -50,6 +50,11 @@ export const FIGURE_QUERIES = {
   deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
+  /** The first hour that has figures, if there is one. */
+  firstHour: pageOf<AskedWebsites, { readonly hour_ms: number }>(
+    (period) => `SELECT toUnixTimestamp64Milli(min(hour)) AS hour_ms FROM website_hours WHERE ${websitesAsked(period)}
+    HAVING count() > 0 LIMIT 1`,
+  ),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or one value of another. */

@@ -125,6 +125,8 @@ export interface StageOptions {
   readonly onStep?: (step: string) => void
   /** By default real time; `advance` moves either. */
   readonly clock?: () => number
+  /** Of figures that are shared for a second. */
+  readonly elapsedMs?: () => number
   /** Changes of objects leave entries in the activity. */
   readonly isAudited?: boolean
 }
@@ -228,6 +230,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         metrics: createDashboardMetrics(registry, nowMs),
         // Pages are as long on a busy machine.
         clock: { elapsedMs: () => 0 },
+        elapsedMs: options.elapsedMs ?? (() => performance.now()),
       },
     },
     {
