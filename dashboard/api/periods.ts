@@ -10,7 +10,7 @@ import { EXAMPLE_UNTIL, maybe, textParameter, TIME } from './shapes.ts'
 
 const DATE_CHARS = '2026-11-28'.length
 
-function moment(description: string) {
+function momentParameter(description: string) {
   return Type.Integer({ description, minimum: 0, maximum: LAST_MOMENT_MS })
 }
 
@@ -22,8 +22,8 @@ export const NAMED_PERIOD_PARAMETERS = {
   ),
   from: textParameter('Without `period`: the first date, such as 2026-11-01.', DATE_CHARS),
   to: textParameter('The last date; today if absent.', DATE_CHARS),
-  since: moment('Without `period` and `from`: Unix ms, extended to the start of its hour.'),
-  until: moment('Unix ms, extended to the end of its hour; now if absent.'),
+  since: momentParameter('Without `period` and `from`: Unix ms, extended to the start of its hour.'),
+  until: momentParameter('Unix ms, extended to the end of its hour; now if absent.'),
 } as const
 
 export const COMPARED_PERIOD_PARAMETERS = {

@@ -37,7 +37,7 @@ export interface FiguresQuestion extends FiguresPeriod {
   readonly before: FiguresPeriod | null
 }
 
-interface FiguresOf {
+interface QuestionScope {
   readonly zone: TimeZone
   readonly websites: readonly { readonly retentionDays: number }[]
   /** Of the first hour with figures, Unix ms; null if there is none. */
@@ -51,9 +51,14 @@ export async function readQuestion(reads: OrganizationFacts, call: AskedOfFigure
   return figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
 }
 
+/**
+ * Decides what is read and compared.
+ *
+ * @internal
+ */
 export function figuresQuestion(
   { query, nowMs }: AskedOfFigures,
-  { zone, websites, firstHourMs }: FiguresOf,
+  { zone, websites, firstHourMs }: QuestionScope,
 ): FiguresQuestion | Refusal {
   const clock = { nowMs, zone }
   const period = periodOf(query, clock)

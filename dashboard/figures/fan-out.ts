@@ -32,7 +32,7 @@ export function readSharedCommands(scope: ReadScope) {
     const visitOf = await readVisitSources(reads, commands)
     const isCut = sinceMs > question.sinceMs
     const earlier = isCut ? null : question.before
-    const before = await readEarlier(reads, earlier, commands.length === 0 ? null : keys)
+    const before = await readCommandsBefore(reads, earlier, commands.length === 0 ? null : keys)
     return answer({
       ...answeredPeriod({ ...question, sinceMs }),
       isCut,
@@ -55,7 +55,7 @@ interface CommandKeys {
 }
 
 /** Installations of the same commands in the period that is compared, by visit; null if none is. */
-async function readEarlier(reads: OrganizationFacts, period: FiguresPeriod | null, keys: CommandKeys | null) {
+async function readCommandsBefore(reads: OrganizationFacts, period: FiguresPeriod | null, keys: CommandKeys | null) {
   if (period === null) return null
   const bounds = { since_ms: period.sinceMs, until_ms: period.untilMs, least: 1, limit: MOST_LISTED }
   const rows = keys === null ? [] : await reads.run('sharedCommands', { ...bounds, ...keys })

@@ -74,7 +74,7 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
   return scope(async (reads, call: Asked) => {
     const zone = timeZone(reads.organization.timeZone)
     const question = await readQuestion(reads, call)
-    if (isRefused(question)) return question
+    if (isRefusedQuestion(question)) return question
     const source = { reads, nowMs: call.nowMs, keyIds, zone }
     return answer({
       ...answeredPeriod(question),
@@ -85,7 +85,7 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
   })
 }
 
-function isRefused(value: FiguresQuestion | Refusal): value is Refusal {
+function isRefusedQuestion(value: FiguresQuestion | Refusal): value is Refusal {
   return 'code' in value
 }
 

@@ -8,7 +8,7 @@ import type { OrganizationFacts } from '../reads/scope.ts'
 /** Of each kind: more would hide the chart. */
 const MOST_OF_A_KIND = 10
 
-export interface Annotation {
+export interface ChartAnnotation {
   readonly at: number
   readonly kind: 'version' | (typeof MILESTONES)[number]
   /** The version, or what people call the destination or the website. */
@@ -19,11 +19,11 @@ export interface Annotation {
 export async function readAnnotations(
   reads: OrganizationFacts,
   { sinceMs, untilMs, keptSinceMs }: FiguresQuestion,
-): Promise<readonly Annotation[]> {
+): Promise<readonly ChartAnnotation[]> {
   const period = { since_ms: sinceMs, until_ms: untilMs, limit: MOST_OF_A_KIND }
   const since = Math.max(sinceMs, keptSinceMs + DAY_MS)
   const versions = await reads.run('firstVersions', { ...period, since_ms: since })
-  const found: Annotation[] = versions.map(({ version, first_ms: at }) => ({ at, kind: 'version', name: version }))
+  const found: ChartAnnotation[] = versions.map(({ version, first_ms: at }) => ({ at, kind: 'version', name: version }))
   for (const kind of MILESTONES) {
     for (const { noticed_at_ms: at, subject } of await reads.run('activityPage', { ...period, type: kind })) {
       const name = shownNameOf(reads, subject)

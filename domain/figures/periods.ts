@@ -66,7 +66,7 @@ function namedPeriod(name: PeriodName, { nowMs, zone }: PeriodClock): FiguresPer
   const today = zone.dateOf(nowMs)
   const present = zone.hourAfter(nowMs)
   const lastDays = (days: number) => ({ sinceMs: zone.startOf(today - (days - 1) * DAY_MS), untilMs: present })
-  const month = monthOf(today)
+  const month = firstOfMonth(today)
   switch (name) {
     case 'Today':
       return lastDays(1)
@@ -173,7 +173,7 @@ function monthsBefore(date: number, months: number): ShiftedDate {
 }
 
 /** The first of its month. */
-function monthOf(date: number): number {
+function firstOfMonth(date: number): number {
   return Date.UTC(new Date(date).getUTCFullYear(), new Date(date).getUTCMonth())
 }
 
@@ -214,12 +214,12 @@ export function refuseSteps(size: StepSize, { sinceMs, untilMs }: FiguresPeriod)
 }
 
 /** What of a website is kept, so far back. */
-interface KeptWebsite {
+interface RetainedWebsite {
   readonly retentionDays: number
 }
 
 /** Start of the first day of which everything is kept, of all these websites; Unix ms, 0 if there is none of them. */
-export function firstKeptDay(websites: readonly KeptWebsite[], { nowMs, zone }: PeriodClock): number {
+export function firstKeptDay(websites: readonly RetainedWebsite[], { nowMs, zone }: PeriodClock): number {
   if (websites.length === 0) return 0
   const least = Math.min(...websites.map(({ retentionDays }) => retentionDays))
   const oldest = nowMs - least * DAY_MS

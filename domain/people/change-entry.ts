@@ -78,7 +78,11 @@ export function changeText(
   const by = manager === '' ? '' : ` by ${manager}`
   const of = fields === null ? ', which fields is not known' : namedFields(fields ?? [])
   const also = merged > 1 ? ` It stands for ${merged} changes, one soon after the other.` : ''
-  return { type, fields: named, message: `${VERBS[type]}${by}${type === 'object_created' || type === 'object_removed' ? '' : of}.${also}` }
+  return {
+    type,
+    fields: named,
+    message: `${VERBS[type]}${by}${type === 'object_created' || type === 'object_removed' ? '' : of}.${also}`,
+  }
 }
 
 const VERBS = {
@@ -107,7 +111,7 @@ export function specChange(
   return { type: changeType({ kind, mode: after['mode'] }, { isNew: before === null, fields }), fields }
 }
 
-interface ChangedObject {
+interface ObjectNow {
   readonly kind: string
   /** As it stands in the spec now. */
   readonly mode: unknown
@@ -120,7 +124,7 @@ interface SpecDifference {
 }
 
 /** What a change of an object is called. */
-export function changeType({ kind, mode }: ChangedObject, { isNew, fields }: SpecDifference): ChangeType {
+export function changeType({ kind, mode }: ObjectNow, { isNew, fields }: SpecDifference): ChangeType {
   const isAbout = (field: string): boolean => fields?.includes(field) === true
   if (kind === 'Destination' && mode === 'Live' && (isNew || isAbout('/spec/mode'))) return 'destination_live'
   if (kind === 'Website' && ORIGIN_FIELDS.some(isAbout)) return 'origins_changed'

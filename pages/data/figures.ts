@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { lastDay, periodOf, type CountingFilters, type FigureFilters } from './period.ts'
+import { lastDay, periodParameters, type CountingFilters, type FigureFilters } from './period.ts'
 
 export type FunnelCounts = JsonFrom<'funnel'>['total']
 
@@ -70,7 +70,7 @@ export function figuresPath(
   more: FigureChoice = {},
 ): string {
   const { website, leftOut } = filters
-  const { bucket, ...compared } = periodOf(filters)
+  const { bucket, ...compared } = periodParameters(filters)
   const period = page === 'funnel' ? { ...compared, bucket } : compared
   const wanted = query({ ...period, website, leftOut, ...more })
   return path(`/api/organizations/:organization/${page}`, { organization }) + wanted

@@ -73,7 +73,7 @@ function datesIn(from: unknown, to: unknown): PeriodFilters {
 }
 
 /** What stands for the period in a request about figures, and in links to another page of figures. */
-export function periodOf({ period, from, to, compare, bucket }: PeriodFilters): PeriodFilters {
+export function periodParameters({ period, from, to, compare, bucket }: PeriodFilters): PeriodFilters {
   return {
     ...(period === undefined ? {} : { period }),
     ...(from === undefined ? {} : { from }),
@@ -84,8 +84,8 @@ export function periodOf({ period, from, to, compare, bucket }: PeriodFilters): 
 }
 
 /** The period alone, for what has no chart and is not compared. */
-export function datesOf({ compare: _compare, bucket: _bucket, ...dates }: PeriodFilters): PeriodFilters {
-  return periodOf(dates)
+export function dateParameters({ compare: _compare, bucket: _bucket, ...dates }: PeriodFilters): PeriodFilters {
+  return periodParameters(dates)
 }
 
 export function countingFilters(search: Readonly<Record<string, unknown>>): CountingFilters {
@@ -112,12 +112,12 @@ export function nameOfBefore({ period = DEFAULT_PERIOD, from, compare }: PeriodF
 }
 
 /** What an answer says about its comparison. */
-export interface Compared {
+export interface ComparedFigures {
   readonly comparison: { readonly notCompared: 'not_kept' | 'nothing_yet' | null } | null
 }
 
 /** "Arrows compare with the 7 days before", or why there are none; empty if nobody asked for a comparison. */
-export function comparisonText(filters: PeriodFilters, { comparison }: Compared): string {
+export function comparisonText(filters: PeriodFilters, { comparison }: ComparedFigures): string {
   if (comparison === null) return ''
   const before = nameOfBefore(filters)
   switch (comparison.notCompared) {

@@ -5,7 +5,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
-import { datesOf, figureFilters, periodOf, type FigureFilters } from '../data/period.ts'
+import { dateParameters, figureFilters, periodParameters, type FigureFilters } from '../data/period.ts'
 
 export type ShownError = DeliveryFigures['errors'][number]
 
@@ -53,7 +53,7 @@ export const DELIVERIES_KEY = 'deliveries'
 
 /** Where the same counts are read as JSON. */
 export function deliveriesPath(organization: string, filters: FigureFilters): string {
-  const { bucket: _, ...period } = periodOf(filters)
+  const { bucket: _, ...period } = periodParameters(filters)
   return path(PATH, { organization }) + query({ ...period, website: filters.website })
 }
 
@@ -68,7 +68,7 @@ export function deliveriesQuery(organization: string, filters: FigureFilters) {
 
 function listParameters(filters: ShownDeliveryFilters) {
   const { website, destination, status, reason, code, answered } = filters
-  return { ...datesOf(filters), website, destination, status, reason, code, answered }
+  return { ...dateParameters(filters), website, destination, status, reason, code, answered }
 }
 
 /** The listed deliveries as a file. */

@@ -3,7 +3,6 @@
 import type { ReactNode } from 'react'
 
 import type { Overview } from '../data/overview.ts'
-import type { ChartPoint } from './chart-points.ts'
 
 type Annotation = Overview['annotations'][number]
 
@@ -19,7 +18,12 @@ export function annotationText({ kind, name }: Annotation): string {
   }
 }
 
-export function Marks({ points }: { readonly points: readonly ChartPoint[] }): ReactNode {
+interface MarksProps {
+  /** The steps of the chart, with what happened in each. */
+  readonly points: readonly { readonly at: number; readonly happened: readonly string[] }[]
+}
+
+export function Marks({ points }: MarksProps): ReactNode {
   return (
     <ol className="marks" aria-hidden>
       {points.map(({ at, happened }, place) =>

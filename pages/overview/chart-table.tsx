@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 
 import { csvLine } from '../../common/csv.ts'
 import type { Overview } from '../data/overview.ts'
-import { partText } from '../parts/columns.tsx'
+import { stepMarks } from '../parts/columns.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { ChartPoint } from './chart-points.ts'
 import type { ShownMetric } from './metrics.ts'
@@ -57,7 +57,7 @@ export function ChartTable(props: ChartTableProps): ReactNode {
               <tr key={at}>
                 <th scope="row">
                   {name}
-                  {partText({ isPart, isKept })}
+                  {stepMarks({ isPart, isKept })}
                   {isYoung && ', may still rise'}
                 </th>
                 <td className="number">{nowText}</td>

@@ -8,7 +8,7 @@ import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 
 import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import type { StepSize } from '../../domain/time-zones.ts'
-import { partText } from '../parts/columns.tsx'
+import { stepMarks } from '../parts/columns.tsx'
 import { Marks } from './annotations.tsx'
 import { axisTicks, labelPlaces } from './axis.ts'
 import { chartPoints, type ChartPoint } from './chart-points.ts'
@@ -187,7 +187,7 @@ function pointText({ what }: ShownMetric, point: ChartPoint | undefined, before:
   if (point === undefined) return ''
   const { name, nowText, beforeName, beforeText, isYoung, happened } = point
   const earlier = beforeName === null ? '' : `; ${beforeText} in ${before}`
-  return `${name}${partText(point)}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}${happened.map((each) => `; ${each}`).join('')}`
+  return `${name}${stepMarks(point)}: ${nowText} ${what}${earlier}${isYoung ? '; may still rise' : ''}${happened.map((each) => `; ${each}`).join('')}`
 }
 
 interface ChartNotesProps {

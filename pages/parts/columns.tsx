@@ -51,7 +51,7 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
           const height = count === 0 ? 1 : Math.max(2, (HEIGHT * count) / most)
           return (
             <g key={key}>
-              <title>{`${name}${partText({ isPart, isKept })}: ${shownCount(count)} ${what}`}</title>
+              <title>{`${name}${stepMarks({ isPart, isKept })}: ${shownCount(count)} ${what}`}</title>
               <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
               {!isKept && <rect className="not-kept" x={index * 10} y={0} width={10} height={HEIGHT} />}
               <rect
@@ -78,7 +78,7 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
               <tr key={key}>
                 <th scope="row">
                   {name}
-                  {partText({ isPart, isKept })}
+                  {stepMarks({ isPart, isKept })}
                 </th>
                 <td className="number">
                   {link === undefined || count === 0 ? shownCount(count) : link(shownCount(count))}
@@ -93,6 +93,6 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
 }
 
 /** What there is to know of a step beside its number. */
-export function partText({ isPart, isKept }: { readonly isPart: boolean; readonly isKept: boolean }): string {
+export function stepMarks({ isPart, isKept }: { readonly isPart: boolean; readonly isKept: boolean }): string {
   return `${isPart ? ', a part of it' : ''}${isKept ? '' : ', not all of it is kept'}`
 }

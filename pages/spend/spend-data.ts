@@ -5,7 +5,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { isNumber, isText, listOf, shapeOf } from '../../domain/guards.ts'
 import { ApiProblem, ask, path, query } from '../data/ask.ts'
-import { datesOf, figureFilters, type FigureFilters } from '../data/period.ts'
+import { dateParameters, figureFilters, type FigureFilters } from '../data/period.ts'
 
 export type SpendFigures = JsonFrom<'spend'>
 export type SpendLine = SpendFigures['rows'][number]
@@ -41,7 +41,10 @@ export function spendQuery(organization: string, filters: SpendFilters) {
 /** Where the same figures are read as JSON. */
 export function spendPath(organization: string, filters: SpendFilters): string {
   const { website, by } = filters
-  return path('/api/organizations/:organization/spend', { organization }) + query({ ...datesOf(filters), website, by })
+  return (
+    path('/api/organizations/:organization/spend', { organization }) +
+    query({ ...dateParameters(filters), website, by })
+  )
 }
 
 export function spendImportsQuery(organization: string, { website }: SpendFilters) {

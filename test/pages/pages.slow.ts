@@ -369,13 +369,16 @@ describe('the pages', function () {
     const link = (name: RegExp) => (page: Page) => page.getByRole('link', { name }).first().click()
     const button = (name: RegExp) => (page: Page) =>
       page.getByRole('main').getByRole('button', { name }).first().click()
-    const option = (name: string, label = 'Status') => async (page: Page) => {
-      await page.getByRole('combobox', { name: label }).or(page.getByLabel(label)).first().click()
-      await page.getByRole('option', { name }).click()
-    }
+    const option =
+      (name: string, label = 'Status') =>
+      async (page: Page) => {
+        await page.getByRole('combobox', { name: label }).or(page.getByLabel(label)).first().click()
+        await page.getByRole('option', { name }).click()
+      }
     const ways: readonly (readonly [string, readonly ((page: Page) => Promise<void>)[]])[] = [
       ...['funnel', 'sources'].map(
-        (address) => [`trial/${address}`, [option('Today', 'Period'), option('28 days', 'Period'), button(/Copy link/)]] as const,
+        (address) =>
+          [`trial/${address}`, [option('Today', 'Period'), option('28 days', 'Period'), button(/Copy link/)]] as const,
       ),
       ['acme/logs', [option('4xx'), button(/:/), button(/Copy as curl/), button(/Close/)]],
       ['trial/resources', [link(/New.*website/)]],
