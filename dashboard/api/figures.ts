@@ -13,12 +13,11 @@ import type { RouteRow } from './route.ts'
 import {
   each,
   EXAMPLE_UNTIL,
+  FILTER_PARAMETER,
   FLAG,
   LEFT_OUT_PARAMETER,
-  MACHINE_PARAMETERS,
   maybe,
   NUMBER,
-  ORIGIN_PARAMETERS,
   SOURCED_VISIT,
   TEXT,
   TIME,
@@ -30,8 +29,8 @@ const by = oneOf(INSTALLS_BY, 'What to count by; source if absent.')
 const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS })
 const PERIOD = { since: moment, until: moment }
 
-/** Installs that have all of these values. */
-const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS, leftOut: LEFT_OUT_PARAMETER }
+const filter = FILTER_PARAMETER
+const INSTALL_FILTERS = { filter, leftOut: LEFT_OUT_PARAMETER }
 const LEFT_OUT = Type.Number({
   description: 'Installs from CI, containers and tests. No figure counts them unless `leftOut` is given.',
 })
@@ -57,15 +56,26 @@ const ROW = {
   value: Type.String({ description: 'Empty unless the row is one of a value.' }),
 }
 const BY_SOURCE = {
-  total: Type.Object({ ...INSTALLS, visits: maybe(VISIT_COUNTS, 'Null if installs are filtered.') }),
+  total: Type.Object({ ...INSTALLS, visits: maybe(VISIT_COUNTS, 'Null if they are left out.') }),
   rows: Type.Array(
     Type.Object({
       ...ROW,
       ...INSTALLS,
-      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension, or if installs are filtered.'),
+      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension, or left out.'),
     }),
     { description: 'They add up to the total.' },
   ),
+}
+const TREND = Type.Array(NUMBER, { description: 'Installs in each of the parts.' })
+/** The same rows with their trends. */
+const TRENDED = {
+  parts: Type.Array(Type.Object({ at: TIME, until: TIME }), {
+    description: 'Equal parts of the period, of which the last one may be shorter.',
+  }),
+  total: Type.Object({ ...BY_SOURCE.total.properties, trend: TREND }),
+  rows: Type.Array(Type.Object({ ...BY_SOURCE.rows.items.properties, trend: TREND }), {
+    description: 'They add up to the total.',
+  }),
 }
 const BY_VALUE = Type.Array(Type.Object({ ...ROW, ...INSTALLS }, { $id: 'InstallRow' }))
 const REASONS = Type.Array(Type.Object({ value: TEXT, installs: NUMBER }))
@@ -77,6 +87,11 @@ const MATCHED = {
   agent: BY_VALUE,
   reason: REASONS,
 }
+
+const VISITS_LEFT_OUT_BECAUSE = maybe(
+  oneOf(VISITS_LEFT_OUT),
+  'Why visits are not counted: a filter is about installs, or there are too many visits to read them one by one; null: they are counted.',
+)
 
 const OVERVIEW_TOTAL = Type.Object(
   {
@@ -114,10 +129,7 @@ const CHECKLIST = Type.Object(
 const OVERVIEW = Type.Object({
   ...FIGURES,
   step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
-  visitsLeftOut: maybe(
-    oneOf(VISITS_LEFT_OUT),
-    'Why visits are not counted: a filter is about installs, or several are about visits; null: they are counted.',
-  ),
+  visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
   unfiltered: Type.Object(INSTALLS, { description: 'Installs of the period without any of the filters.' }),
   total: OVERVIEW_TOTAL,
   steps: OVERVIEW_STEPS,
@@ -173,7 +185,8 @@ const TRACKED_DAY = Type.Object(
 )
 
 const PROGRAM_VIEWS = Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }), {
-  description: 'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents.',
+  description:
+    'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents. None under filters.',
 })
 
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
@@ -198,16 +211,18 @@ export const FIGURE_ROUTES = {
     ...READ,
     path: '/api/organizations/:organization/funnel',
     summary: 'Visits of a period and the steps that each of them reached, by hour or day of the time zone.',
-    query: { website, ...PERIOD },
+    query: { website, ...PERIOD, filter },
     answers: {
       200: Type.Object({
         ...FIGURES,
-        total: VISIT_COUNTS,
-        before: Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }),
+        visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
+        total: maybe(VISIT_COUNTS, 'Null if they are left out.'),
+        before: Type.Object({ total: maybe(VISIT_COUNTS, 'Null if they are left out.'), leftOut: PROGRAM_VIEWS }),
         leftOut: PROGRAM_VIEWS,
         step: oneOf(['hour', 'day'], "What a step is, of the organisation's time zone."),
         steps: Type.Array(Type.Object({ at: TIME, until: TIME, isPart: FLAG, ...STEPS }), {
-          description: 'All of the period; of the first and the last it may have only a part.',
+          description:
+            'All of the period; of the first and the last it may have only a part. None if visits are left out.',
         }),
       }),
     },
@@ -218,7 +233,14 @@ export const FIGURE_ROUTES = {
     summary: 'Visits and installs by source, campaign, version and more, and the same for the previous period.',
     query: { website, by, ...PERIOD, ...INSTALL_FILTERS },
     answers: {
-      200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, leftOut: LEFT_OUT, before: Type.Object(BY_SOURCE) }),
+      200: Type.Object({
+        ...FIGURES,
+        ...TRENDED,
+        by,
+        visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
+        leftOut: LEFT_OUT,
+        before: Type.Object(BY_SOURCE),
+      }),
     },
   },
   match: {

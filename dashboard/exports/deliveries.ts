@@ -1,9 +1,8 @@
 /** Deliveries as CSV, each with the answer to its last attempt. */
 
 import { deliveryFilters, deliveryPeriod, readDeliveryPage, type AnsweredDelivery } from '../installs/deliveries.ts'
-import type { AskedOfList } from '../installs/list.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
-import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
+import { isoTime, isoTimeOrNull, type AskedOfTable, type ListedTable } from './table.ts'
 
 /** Each statement merges all deliveries of the period, so pages are long. */
 const PAGE_ROWS = 5_000
@@ -26,8 +25,8 @@ const COLUMNS: ListedTable<AnsweredDelivery>['columns'] = {
   last_words: ({ last }) => last?.words ?? null,
 }
 
-export function deliveryTable(reads: OrganizationFacts, asked: AskedOfList): ListedTable<AnsweredDelivery> {
-  const filters = deliveryFilters(asked.query)
+export function deliveryTable(reads: OrganizationFacts, asked: AskedOfTable): ListedTable<AnsweredDelivery> {
+  const filters = deliveryFilters(asked.query, asked.filters)
   const { since_ms: sinceMs, until_ms: untilMs } = deliveryPeriod(asked)
   return {
     what: 'deliveries',

@@ -15,7 +15,7 @@ const MAX_DAYS = 400
 
 /** The 7 days up to now unless the query says otherwise, extended to whole hours. */
 export interface AskedOfFigures {
-  readonly query: { readonly since?: number; readonly until?: number }
+  readonly query: { readonly since?: number; readonly until?: number; readonly filter?: readonly string[] }
   readonly nowMs: number
 }
 

@@ -1,9 +1,11 @@
 /** Deliveries: their states by destination and cause, what providers answer, and each of them as a list. */
 
 import { DAY_MS } from '../../domain/durations.ts'
+import { areFilters, readFilters, type FigureFilter } from '../../domain/figures/filters.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
 import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
+import { filterParameters, type FilterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
@@ -31,7 +33,10 @@ export function readDeliveries(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'deliveries'>) => {
     const period = deliveryPeriod(call)
     const before = { since_ms: 2 * period.since_ms - period.until_ms, until_ms: period.since_ms }
-    const now = { now_ms: call.nowMs }
+    const filters = readFilters(call.query.filter)
+    if (!areFilters(filters)) return filters
+    const asked = filterParameters(filters)
+    const now = { now_ms: call.nowMs, ...asked }
     const destinations = reads.websites.flatMap(({ id: website, destinations: all }) =>
       all.map(({ id, displayName, provider, mode }) => ({ website, id, displayName, provider, mode })),
     )
@@ -43,13 +48,13 @@ export function readDeliveries(scope: ReadScope) {
       destinations,
       groups,
       before: { groups: earlier },
-      errors: await readErrors(reads, period),
+      errors: await readErrors(reads, { ...period, ...asked }),
     })
   })
 }
 
 /** What failed attempts were answered, the commonest first, each with the words of the latest. */
-async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod) {
+async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod & FilterParameters) {
   const errors = await reads.run('deliveryErrors', { ...period, limit: MOST_ERRORS })
   if (errors.length === 0) return []
   const words = await reads.run('attemptWords', {
@@ -70,8 +75,8 @@ const FILTER_COLUMNS = {
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
-export function deliveryFilters(values: QueryValues): DeliveryListFilters {
-  return columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS)
+export function deliveryFilters(values: QueryValues, filters: readonly FigureFilter[]): DeliveryListFilters {
+  return { ...columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS), ...filterParameters(filters) }
 }
 
 interface DeliveryQuestion {
@@ -112,7 +117,9 @@ export function listDeliveries(scope: ReadScope, cursors: Cursors) {
     const { cursor } = call.query
     const from = cursor === undefined ? { beforeMs: until, beforeId: '' } : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = deliveryFilters(call.query)
+    const asked = readFilters(call.query.filter)
+    if (!areFilters(asked)) return asked
+    const filters = deliveryFilters(call.query, asked)
     const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
       since,

@@ -2,7 +2,7 @@
 
 import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS } from '../../domain/durations.ts'
-import { cellOf, namedCounts, sumCells, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
+import { namedCounts, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { isOriginDimension } from '../../domain/figures/installs.ts'
 import {
   areFew,
@@ -18,11 +18,11 @@ import { stepsOf } from '../../domain/time-zones.ts'
 import type { CallTo } from '../http/call.ts'
 import { installFilters, readInstallPage } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
-import { listedInstalls, sourceRows, totalOf } from '../figures/answers.ts'
+import { listedInstalls, sourceRows } from '../figures/answers.ts'
 import { checklistOf } from '../figures/checklist.ts'
-import { installFigureFilters, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
+import { readVisitCells, readVisitSteps } from '../figures/filtered-visits.ts'
+import { leftOutBecause, sumOfSteps, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
 import { periodBefore, type FiguresPeriod } from '../figures/period.ts'
-import { readFigures, readSteps, readValueSteps, type FigureSource } from '../figures/read-figures.ts'
 import {
   installFiguresOf,
   installSlices,
@@ -39,22 +39,25 @@ const ORIGIN_PANELS = OVERVIEW_PANELS.filter((by) => isOriginDimension(by))
 
 /** Its list of few installs is read within the patience of this clock. */
 export function overviewWith(clock: PageClock) {
-  return async (all: OrganizationSource, period: FiguresPeriod, { query }: CallTo<'overview'>) => {
-    const filters = installFigureFilters(query)
+  return async (source: OrganizationSource, period: FiguresPeriod, { query }: CallTo<'overview'>) => {
+    const { filters = [] } = source
+    const all = { ...source, filters: [] }
     const asked = {
       visits: visitsBeside(filters),
       step: period.untilMs - period.sinceMs <= MOST_HOURLY_MS ? ('hour' as const) : ('day' as const),
     }
-    const source = { ...all, filters }
     const now = await readSide(source, period, asked)
-    const before = await readSide(source, periodBefore(period), asked)
+    const before = await readSide(source, periodBefore(period), { ...asked, isBefore: true })
     const unfiltered =
       asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, period, [])).total
     const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before.rows[by]))
-    const question = { filters: { ...installFilters(query), kind: 'install' as const }, ...allOfPeriod(period) }
+    const question = {
+      filters: { ...installFilters(query, filters), kind: 'install' as const },
+      ...allOfPeriod(period),
+    }
     return {
       step: asked.step,
-      visitsLeftOut: asked.visits.kind === 'none' ? asked.visits.why : null,
+      visitsLeftOut: leftOutBecause(asked.visits, now.total.visits),
       unfiltered,
       total: now.total,
       steps: now.steps,
@@ -76,16 +79,23 @@ function allOfPeriod({ sinceMs, untilMs }: FiguresPeriod) {
 interface AskedOfOverview {
   readonly visits: ReturnType<typeof visitsBeside>
   readonly step: 'hour' | 'day'
+  /** Of its rows only installs are compared: visits are not read one by one for them. */
+  readonly isBefore?: boolean
 }
 
 /** One of the two periods. */
-async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, step }: AskedOfOverview) {
+async function readSide(
+  source: ZonedSource,
+  period: FiguresPeriod,
+  { visits, step, isBefore = false }: AskedOfOverview,
+) {
   const slices = await installSlices(source, period)
   const steps = stepsOf(source.zone, { at: period.sinceMs, until: period.untilMs }, step)
   const installSteps = await readInstallSteps(source, slices, steps)
   const figures = await installFiguresOf(source, slices, [...OVERVIEW_PANELS, 'reason'])
   const visitSteps = await readVisitSteps(source, steps, visits)
-  const cells = visits.kind === 'all' ? await readFigures(source, period, ORIGIN_PANELS) : null
+  const isRead = !isBefore || visits.kind === 'all'
+  const cells = isRead ? await readVisitCells(source, period, { dimensions: ORIGIN_PANELS, visits }) : null
   const total = visitSteps === null ? null : sumOfSteps(visitSteps)
   const ripe = visitSteps?.filter((_, place) => hadTimeToConvert(steps[place]?.until ?? Infinity, source.nowMs)) ?? null
   return {
@@ -119,23 +129,4 @@ async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, st
       }).rows
     }),
   }
-}
-
-async function readVisitSteps(
-  source: FigureSource,
-  steps: ReturnType<typeof stepsOf>,
-  visits: AskedOfOverview['visits'],
-) {
-  switch (visits.kind) {
-    case 'all':
-      return readSteps(source, 'visits', steps)
-    case 'value':
-      return readValueSteps(source, visits, steps)
-    case 'none':
-      return null
-  }
-}
-
-function sumOfSteps(steps: readonly Counts[]): Counts {
-  return totalOf(sumCells(steps.map((counts): Cell => cellOf({ value: '', counts }))))
 }

@@ -2,11 +2,19 @@
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
+import { emptyRow } from '../../domain/figures/installs.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, daysOf, type CountingFilters, type FigureFilters } from './period.ts'
+import {
+  boundsOf,
+  daysOf,
+  type Bounds,
+  type CountingFilters,
+  type FigureFilters,
+  type FilteredFigures,
+} from './period.ts'
 
-export type FunnelCounts = JsonFrom<'funnel'>['total']
+export type FunnelCounts = NonNullable<JsonFrom<'funnel'>['total']>
 
 export type FunnelFigures = JsonFrom<'funnel'>
 
@@ -23,7 +31,7 @@ export type SharedCommand = SharedCommands['commands'][number]
 
 export type SharedCommands = JsonFrom<'sharedCommands'>
 
-export function funnelQuery(organization: string, filters: FigureFilters) {
+export function funnelQuery(organization: string, filters: FilteredFigures) {
   return figuresQuery<FunnelFigures>('funnel', organization, filters)
 }
 
@@ -68,7 +76,27 @@ export function figuresPath(
   filters: CountingFilters,
   more: FigureChoice = {},
 ): string {
-  const { website, leftOut } = filters
-  const wanted = query({ ...boundsOf(filters), website, leftOut, ...more })
+  const { website, leftOut, filter } = filters
+  const wanted = query({ ...boundsOf(filters), website, leftOut, filter, ...more })
   return path(`/api/organizations/:organization/${page}`, { organization }) + wanted
+}
+
+/** Of a period and website. */
+export interface SuggestionPeriod extends Bounds {
+  readonly website?: string
+}
+
+/** Values that installs and visits of a period have, an empty one if some have none; those of the most installs first. */
+export function suggestionsQuery(organization: string, period: SuggestionPeriod, by: SourceDimension) {
+  const { since, until, website } = period
+  const address =
+    path('/api/organizations/:organization/sources', { organization }) + query({ since, until, website, by })
+  return queryOptions({
+    queryKey: ['figures', address],
+    queryFn: ({ signal }) => ask<SourceFigures>(address, { signal }),
+    select: ({ rows }) =>
+      rows
+        .filter(({ row }) => row === 'value' || row === emptyRow(by))
+        .map(({ value, installs }) => ({ value, installs })),
+  })
 }

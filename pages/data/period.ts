@@ -1,6 +1,7 @@
 /** The period of figures. The address holds days back from now, so that a link still makes sense tomorrow. */
 
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
+import { valueFilters, type ValueFilters } from './value-filters.ts'
 
 export const PERIODS = [
   { days: 1, title: '24 hours' },
@@ -16,8 +17,15 @@ export interface FigureFilters {
   readonly website?: string
 }
 
+/** With filters on what is counted. */
+export interface FilteredFigures extends FigureFilters, ValueFilters {}
+
+export function filteredFigures(search: Readonly<Record<string, unknown>>): FilteredFigures {
+  return { ...figureFilters(search), ...valueFilters(search) }
+}
+
 /** Also whether installs are counted that figures leave out: from CI, containers and tests. */
-export interface CountingFilters extends FigureFilters {
+export interface CountingFilters extends FilteredFigures {
   readonly leftOut?: 'include'
 }
 
@@ -35,7 +43,7 @@ export function figureFilters({ days, website }: Readonly<Record<string, unknown
 }
 
 export function countingFilters(search: Readonly<Record<string, unknown>>): CountingFilters {
-  return { ...figureFilters(search), ...(search['leftOut'] === 'include' ? { leftOut: 'include' } : {}) }
+  return { ...filteredFigures(search), ...(search['leftOut'] === 'include' ? { leftOut: 'include' } : {}) }
 }
 
 export interface Bounds {
@@ -59,4 +67,13 @@ export function boundsOf(filters: FigureFilters, nowMs = Date.now()): Bounds {
 export function nameOfBefore(filters: FigureFilters): string {
   const days = daysOf(filters)
   return days === 1 ? 'the day before' : `the ${days} days before`
+}
+
+/** Of a list without an end: the values of its last 30 days are suggested. */
+const SUGGESTED_DAYS = 30
+
+/** The period of a list, from which values are suggested; as long as figures may be. */
+export function suggestionBounds({ since, until }: Partial<Bounds>, nowMs = Date.now()): Bounds {
+  const end = until ?? hourAfter(nowMs)
+  return { since: since ?? end - SUGGESTED_DAYS * DAY_MS, until: end }
 }

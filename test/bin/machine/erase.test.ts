@@ -264,7 +264,7 @@ async function downloads(connection: FactsConnection): Promise<string> {
   const cursors = { write: () => '', read: () => null }
   const clock = { elapsedMs: () => performance.now() }
   let text = ''
-  const asked = { query: { since: sinceMs, until: beforeMs }, nowMs: Date.now() }
+  const asked = { query: { since: sinceMs, until: beforeMs }, nowMs: Date.now(), filters: [] }
   const tables = [
     exportTable(installTable(reads, asked, clock), { ...common, hasMark: false }),
     exportTable(visitTable(reads, asked, clock), { ...common, hasMark: false }),
