@@ -23,6 +23,7 @@ import { InstallBreakdown } from './breakdown.tsx'
 import { LeftOut } from './left-out.tsx'
 import { listFilters } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
+import { TokensAndMarkers } from './tokens-and-markers.tsx'
 
 export function MatchPage(): ReactNode {
   const organization = useOrganization()
@@ -78,6 +79,7 @@ function RateParts(props: RatePartProps): ReactNode {
       <Rate {...props} />
       <Beside {...props} />
       <WhyNot {...props} />
+      <TokensAndMarkers {...props} />
       <Policies {...props} />
       <TimeToInstall {...props} />
       <div className="pair">
