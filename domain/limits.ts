@@ -178,6 +178,10 @@ const TUNING = {
   paymentEventBytes: 256 * KIB,
   /** Members of what any client may send, beyond which it is not parsed: parameters of a query; parts of a header, such as cookies. */
   queryParameters: 64,
+  /** Filters of one request for figures, values of a filter, and characters of a value: as many as an address of a page that is counted keeps. */
+  figureFilters: 8,
+  figureFilterValues: 50,
+  figureFilterChars: 300,
   headerParts: 256,
   /** Proxies in front of the service: of a longer list of addresses the last ones count. */
   forwardedHops: 32,

@@ -16,7 +16,8 @@ import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { funnelQuery, liveFunnelQuery, matchQuery } from './data/figures.ts'
 import { overviewFilters, overviewQuery } from './data/overview.ts'
-import { figureFilters } from './data/period.ts'
+import { countingFilters, filteredFigures } from './data/period.ts'
+import { parseSearch, stringifySearch } from './data/search-text.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './what-if/replays-data.ts'
 import { visitFiltersOf } from './data/visits.ts'
@@ -144,7 +145,7 @@ const support = createRoute({
 const funnel = createRoute({
   getParentRoute: () => organization,
   path: 'funnel',
-  validateSearch: figureFilters,
+  validateSearch: filteredFigures,
   loaderDeps: ({ search }) => search,
   loader: (page) => askAhead(page, funnelQuery(page.params.organization, page.deps)),
   component: lazyRouteComponent(() => import('./figures/funnel.tsx'), 'FunnelPage'),
@@ -153,7 +154,7 @@ const funnel = createRoute({
 const match = createRoute({
   getParentRoute: () => organization,
   path: 'match',
-  validateSearch: figureFilters,
+  validateSearch: countingFilters,
   loaderDeps: ({ search }) => search,
   loader: (page) => askAhead(page, matchQuery(page.params.organization, page.deps)),
   component: lazyRouteComponent(() => import('./figures/match.tsx'), 'MatchPage'),
@@ -198,7 +199,7 @@ const install = createRoute({
 const deliveries = createRoute({
   getParentRoute: () => organization,
   path: 'deliveries',
-  validateSearch: figureFilters,
+  validateSearch: filteredFigures,
   component: lazyRouteComponent(() => import('./deliveries/deliveries.tsx'), 'DeliveriesPage'),
 })
 
@@ -280,6 +281,8 @@ export function createPagesRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
     context: { queries },
+    parseSearch,
+    stringifySearch,
     defaultPreload: 'intent',
     defaultErrorComponent: ({ error }) => <Failed error={error} />,
     defaultNotFoundComponent: NotFound,

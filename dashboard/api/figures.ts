@@ -21,12 +21,11 @@ import type { RouteRow } from './route.ts'
 import {
   each,
   EXAMPLE_UNTIL,
+  FILTER_PARAMETER,
   FLAG,
   LEFT_OUT_PARAMETER,
-  MACHINE_PARAMETERS,
   maybe,
   NUMBER,
-  ORIGIN_PARAMETERS,
   SOURCED_VISIT,
   TEXT,
   TIME,
@@ -38,8 +37,8 @@ const bucket = BUCKET_PARAMETER
 const by = oneOf(INSTALLS_BY, 'What to count by; source if absent.')
 const PERIOD = COMPARED_PERIOD_PARAMETERS
 
-/** Installs that have all of these values. */
-const INSTALL_FILTERS = { ...ORIGIN_PARAMETERS, ...MACHINE_PARAMETERS, leftOut: LEFT_OUT_PARAMETER }
+const filter = FILTER_PARAMETER
+const INSTALL_FILTERS = { filter, leftOut: LEFT_OUT_PARAMETER }
 const LEFT_OUT = Type.Number({
   description: 'Installs from CI, containers and tests. No figure counts them unless `leftOut` is given.',
 })
@@ -57,15 +56,26 @@ const ROW = {
   value: Type.String({ description: 'Empty unless the row is one of a value.' }),
 }
 const BY_SOURCE = {
-  total: Type.Object({ ...INSTALLS, visits: maybe(VISIT_COUNTS, 'Null if installs are filtered.') }),
+  total: Type.Object({ ...INSTALLS, visits: maybe(VISIT_COUNTS, 'Null if they are left out.') }),
   rows: Type.Array(
     Type.Object({
       ...ROW,
       ...INSTALLS,
-      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension, or if installs are filtered.'),
+      visits: maybe(VISIT_COUNTS, 'Null if visits are not counted by this dimension, or left out.'),
     }),
     { description: 'They add up to the total.' },
   ),
+}
+const TREND = Type.Array(NUMBER, { description: 'Installs in each of the parts.' })
+/** The same rows with their trends. */
+const TRENDED = {
+  parts: Type.Array(Type.Object({ at: TIME, until: TIME }), {
+    description: 'Equal parts of the period, of which the last one may be shorter.',
+  }),
+  total: Type.Object({ ...BY_SOURCE.total.properties, trend: TREND }),
+  rows: Type.Array(Type.Object({ ...BY_SOURCE.rows.items.properties, trend: TREND }), {
+    description: 'They add up to the total.',
+  }),
 }
 const BY_VALUE = Type.Array(Type.Object({ ...ROW, ...INSTALLS }, { $id: 'InstallRow' }))
 const REASONS = Type.Array(Type.Object({ value: TEXT, installs: NUMBER }))
@@ -77,6 +87,11 @@ const MATCHED = {
   agent: BY_VALUE,
   reason: REASONS,
 }
+
+const VISITS_LEFT_OUT_BECAUSE = maybe(
+  oneOf(VISITS_LEFT_OUT),
+  'Why visits are not counted: a filter is about installs, or there are too many visits to read them one by one; null: they are counted.',
+)
 
 const OVERVIEW_TOTAL = Type.Object(
   {
@@ -126,10 +141,7 @@ const CHECKLIST = Type.Object(
 const OVERVIEW = Type.Object({
   ...FIGURES_OF_PERIOD,
   step: STEP_SIZE,
-  visitsLeftOut: maybe(
-    oneOf(VISITS_LEFT_OUT),
-    'Why visits are not counted: a filter is about installs, or several are about visits; null: they are counted.',
-  ),
+  visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
   unfiltered: Type.Object(INSTALLS, { description: 'Installs of the period without any of the filters.' }),
   total: OVERVIEW_TOTAL,
   steps: OVERVIEW_STEPS,
@@ -186,7 +198,8 @@ const TRACKED_DAY = Type.Object(
 )
 
 const PROGRAM_VIEWS = Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }), {
-  description: 'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents.',
+  description:
+    'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents. None under filters.',
 })
 
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
@@ -211,16 +224,21 @@ export const FIGURE_ROUTES = {
     ...READ,
     path: '/api/organizations/:organization/funnel',
     summary: 'Visits of a period and the steps that each of them reached, by hour, day or week of the time zone.',
-    query: { website, ...PERIOD, bucket },
+    query: { website, ...PERIOD, bucket, filter },
     answers: {
       200: Type.Object({
         ...FIGURES_OF_PERIOD,
-        total: VISIT_COUNTS,
-        before: maybe(Type.Object({ total: VISIT_COUNTS, leftOut: PROGRAM_VIEWS }), NULL_IF_NOT_COMPARED),
+        visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
+        total: maybe(VISIT_COUNTS, 'Null if they are left out.'),
+        before: maybe(
+          Type.Object({ total: maybe(VISIT_COUNTS, 'Null if they are left out.'), leftOut: PROGRAM_VIEWS }),
+          NULL_IF_NOT_COMPARED,
+        ),
         leftOut: PROGRAM_VIEWS,
         step: STEP_SIZE,
         steps: Type.Array(Type.Object({ ...STEP, ...STEPS }), {
-          description: 'All of the period; of the first and the last it may have only a part.',
+          description:
+            'All of the period; of the first and the last it may have only a part. None if visits are left out.',
         }),
       }),
     },
@@ -234,8 +252,9 @@ export const FIGURE_ROUTES = {
     answers: {
       200: Type.Object({
         ...FIGURES_OF_PERIOD,
-        ...BY_SOURCE,
+        ...TRENDED,
         by,
+        visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
         leftOut: LEFT_OUT,
         before: maybe(Type.Object(BY_SOURCE), NULL_IF_NOT_COMPARED),
       }),

@@ -18,14 +18,13 @@ import {
 import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
+  FILTER_PARAMETER,
   FLAG,
   LEFT_OUT_PARAMETER,
-  MACHINE_PARAMETERS,
   maybeEmptyParameter,
   NEXT,
   maybe,
   NUMBER,
-  ORIGIN_PARAMETERS,
   PERIOD_PARAMETERS,
   SOURCED_VISIT,
   TEXT,
@@ -48,12 +47,11 @@ export const INSTALL_LIST_QUERY = {
   resolution: oneOf(['matched', 'unmatched', 'counted', 'pending'], 'What was decided of it.'),
   eventType: oneOf(['install_started', 'install_completed', 'first_run'], 'Which event it is.'),
   kind: oneOf(INSTALL_KINDS, 'What figures count it as.'),
-  ...MACHINE_PARAMETERS,
+  filter: FILTER_PARAMETER,
   ranBy: oneOf(['agent', 'person'], 'Whether any coding agent ran it.'),
   reason: maybeEmptyParameter('Why it is unmatched; empty: no reason was recorded.', LIMITS.clientHintChars),
   policy: oneOf(SELECTION_POLICIES, 'How its visit was chosen.'),
   visit: textParameter('ID of the visit that it was matched to.', LIMITS.idChars.max),
-  ...ORIGIN_PARAMETERS,
   visitSince: moment('Unix ms, inclusive: when that visit began.'),
   visitUntil: moment('Unix ms, exclusive.'),
   leastVisitAge: seconds('Whole seconds from that visit to the install, at least.'),
@@ -65,6 +63,7 @@ export const INSTALL_LIST_QUERY = {
 export const DELIVERY_LIST_QUERY = {
   website: WEBSITE_PARAMETER,
   ...NAMED_PERIOD_PARAMETERS,
+  filter: FILTER_PARAMETER,
   destination: textParameter('One destination.', LIMITS.groupChars),
   status: oneOf(['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'], 'How it stands.'),
   reason: textParameter('Why it stands so.', LIMITS.clientHintChars),
@@ -184,7 +183,7 @@ export const INSTALL_ROUTES = {
     rate: 'read',
     summary:
       'Deliveries of a period by destination, status and reason, beside the period that it is compared with, and what providers answered to attempts that failed.',
-    query: { website: WEBSITE_PARAMETER, ...COMPARED_PERIOD_PARAMETERS },
+    query: { website: WEBSITE_PARAMETER, ...COMPARED_PERIOD_PARAMETERS, filter: FILTER_PARAMETER },
     answers: {
       200: Type.Object({
         ...ANSWERED_PERIOD,

@@ -3,13 +3,7 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema, type TUnsafe } from 'typebox'
 
-import {
-  LEFT_OUT_CHOICES,
-  MACHINE_DIMENSIONS,
-  MACHINE_NAMES,
-  ORIGIN_DIMENSIONS,
-  ORIGIN_NAMES,
-} from '../../domain/figures/installs.ts'
+import { INSTALLS_BY, LEFT_OUT_CHOICES } from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -65,15 +59,11 @@ export const WEBSITE_PARAMETER = textParameter('One website instead of all.', LI
 export const CURSOR_CHARS = 400
 export const CURSOR_PARAMETER = textParameter('`next` of the page before.', CURSOR_CHARS)
 
-/** Where a visit came from, as figures count it. */
-export const ORIGIN_PARAMETERS = recordOf(ORIGIN_DIMENSIONS, (dimension) =>
-  maybeEmptyParameter(`${ORIGIN_NAMES[dimension]} of the visit; empty: the visit has none.`, LIMITS.urlChars),
-)
-
-/** What the machine of an install said. */
-export const MACHINE_PARAMETERS = recordOf(MACHINE_DIMENSIONS, (dimension) =>
-  maybeEmptyParameter(`${MACHINE_NAMES[dimension]}; empty: it was not given.`, LIMITS.clientHintChars),
-)
+/** `filter`, once for each of them. */
+export const FILTER_PARAMETER = Type.Array(Type.String({ maxLength: LIMITS.urlChars }), {
+  description: `Which installs and visits are meant, once for each filter, all of which must fit: \`dimension:operator:value,value\`. Dimensions: ${INSTALLS_BY.join(', ')}. Operators: \`is\` and \`is_not\` (one of the values; an empty value: there is none), \`contains\` (in capitals or not). A backslash stands before a comma or backslash of a value.`,
+  maxItems: LIMITS.figureFilters,
+})
 
 /** What becomes of installs that figures leave out. */
 export const LEFT_OUT_PARAMETER = oneOf(

@@ -10,9 +10,9 @@ import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
   each,
+  FILTER_PARAMETER,
   NEXT,
   NUMBER,
-  ORIGIN_PARAMETERS,
   PERIOD_PARAMETERS,
   TEXT,
   textParameter,
@@ -26,7 +26,7 @@ export const LATER_STEPS = VISIT_STEPS.filter((step): step is LaterStep => step 
 export const VISIT_LIST_QUERY = {
   website: WEBSITE_PARAMETER,
   ...PERIOD_PARAMETERS,
-  ...ORIGIN_PARAMETERS,
+  filter: FILTER_PARAMETER,
   step: oneOf(LATER_STEPS, 'Only visits that reached this step.'),
   agent: textParameter('Only visits that led to an install that this coding agent ran.', LIMITS.clientHintChars),
 } as const

@@ -2,15 +2,9 @@
 
 import type { Refusal } from '../../domain/errors.ts'
 import { timeZone } from '../../domain/time-zones.ts'
-import {
-  deliveryFilters,
-  deliveryPeriod,
-  readDeliveryPage,
-  type AnsweredDelivery,
-  type AskedOfDeliveries,
-} from '../installs/deliveries.ts'
+import { deliveryFilters, deliveryPeriod, readDeliveryPage, type AnsweredDelivery } from '../installs/deliveries.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
-import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
+import { isoTime, isoTimeOrNull, type AskedOfTable, type ListedTable } from './table.ts'
 
 /** Each statement merges all deliveries of the period, so pages are long. */
 const PAGE_ROWS = 5_000
@@ -33,11 +27,8 @@ const COLUMNS: ListedTable<AnsweredDelivery>['columns'] = {
   last_words: ({ last }) => last?.words ?? null,
 }
 
-export function deliveryTable(
-  reads: OrganizationFacts,
-  asked: AskedOfDeliveries,
-): ListedTable<AnsweredDelivery> | Refusal {
-  const filters = deliveryFilters(asked.query)
+export function deliveryTable(reads: OrganizationFacts, asked: AskedOfTable): ListedTable<AnsweredDelivery> | Refusal {
+  const filters = deliveryFilters(asked.query, asked.filters)
   const period = deliveryPeriod(asked, timeZone(reads.organization.timeZone))
   if ('code' in period) return period
   const { since_ms: sinceMs, until_ms: untilMs } = period

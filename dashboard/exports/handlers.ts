@@ -1,6 +1,7 @@
 /** Handlers of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
 
 import type { Refusal } from '../../domain/errors.ts'
+import { areFilters, readFilters } from '../../domain/figures/filters.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { EXPORT_ROUTES } from '../api/exports.ts'
@@ -16,7 +17,8 @@ import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { deliveryTable } from './deliveries.ts'
 import { installTable } from './installs.ts'
 import { exportLogs, type LogExportFormat } from './logs.ts'
-import { exportTable, type ListedTable } from './table.ts'
+import { readVisitFilters } from '../visits/list.ts'
+import { exportTable, type AskedOfTable, type ListedTable } from './table.ts'
 import { visitTable } from './visits.ts'
 
 interface ExportParts {
@@ -40,7 +42,7 @@ export function exportHandlers(given: ExportParts): HandlersOf<typeof EXPORT_ROU
   return {
     logExport: downloadLogs(parts),
     installExport: downloadTable(parts, installTable),
-    visitExport: downloadTable(parts, visitTable),
+    visitExport: downloadTable(parts, visitTable, readVisitFilters),
     deliveryExport: downloadTable(parts, deliveryTable),
   }
 }
@@ -74,29 +76,34 @@ function downloadLogs(parts: ExportParts) {
 }
 
 /** Reads the list that the request asks for. */
-type TableOf<Row, Asked> = (reads: OrganizationFacts, asked: Asked, clock: PageClock) => ListedTable<Row> | Refusal
+type TableOf<Row> = (reads: OrganizationFacts, asked: AskedOfTable, clock: PageClock) => ListedTable<Row> | Refusal
 
-function downloadTable<Row, Asked extends AskedOfList>(parts: ExportParts, tableOf: TableOf<Row, Asked>) {
+type DownloadCall = OrganizationCall &
+  AskedOfList & { readonly query: { readonly excel?: boolean; readonly filter?: readonly string[] } }
+
+type ReadFilters = typeof readFilters
+
+function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>, read: ReadFilters = readFilters) {
   const { control } = parts
-  return parts.scope(
-    async (reads, call: OrganizationCall & Asked & { readonly query: { readonly excel?: boolean } }) => {
-      const counted = { rows: 0 }
-      const table = tableOf(reads, call, parts.clock)
-      if ('code' in table) return table
-      const chunks = exportTable(table, {
-        reads,
-        hasMark: call.query.excel === true,
-        mayGoOn: () => control.stillAllowed(call, 'Member'),
-        onRows: (rows) => void (counted.rows += rows),
-      })
-      const contentType = 'text/csv; charset=utf-8'
-      return download(control, call, {
-        name: `${table.what}.csv`,
-        contentType,
-        chunks: noted(control, call, { what: table.what, counted }, chunks),
-      })
-    },
-  )
+  return parts.scope(async (reads, call: DownloadCall) => {
+    const filters = read(call.query.filter)
+    if (!areFilters(filters)) return filters
+    const counted = { rows: 0 }
+    const table = tableOf(reads, { query: call.query, nowMs: call.nowMs, filters }, parts.clock)
+    if ('code' in table) return table
+    const chunks = exportTable(table, {
+      reads,
+      hasMark: call.query.excel === true,
+      mayGoOn: () => control.stillAllowed(call, 'Member'),
+      onRows: (rows) => void (counted.rows += rows),
+    })
+    const contentType = 'text/csv; charset=utf-8'
+    return download(control, call, {
+      name: `${table.what}.csv`,
+      contentType,
+      chunks: noted(control, call, { what: table.what, counted }, chunks),
+    })
+  })
 }
 
 interface DownloadedFile<Type extends string> {

@@ -2,15 +2,9 @@
 
 import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS, type VisitSource } from '../../domain/collection/visit-source.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
-import {
-  installFilters,
-  installPeriod,
-  readInstallPage,
-  type AskedOfList,
-  type SourcedInstall,
-} from '../installs/list.ts'
+import { installFilters, installPeriod, readInstallPage, type SourcedInstall } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
-import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
+import { isoTime, isoTimeOrNull, type AskedOfTable, type ListedTable } from './table.ts'
 
 /** A statement for these takes 200 ms of processor time among 2 million install events, of 250 ms that it may take. */
 const PAGE_ROWS = 2_000
@@ -54,10 +48,10 @@ const COLUMNS: ListedTable<SourcedInstall>['columns'] = {
 
 export function installTable(
   reads: OrganizationFacts,
-  asked: AskedOfList,
+  asked: AskedOfTable,
   clock: PageClock,
 ): ListedTable<SourcedInstall> {
-  const filters = installFilters(asked.query)
+  const filters = installFilters(asked.query, asked.filters)
   const { sinceMs, from } = installPeriod(asked)
   return {
     what: 'installs',

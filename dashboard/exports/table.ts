@@ -2,9 +2,16 @@
 
 import { csvLine } from '../../common/csv.ts'
 import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
+import type { FigureFilter } from '../../domain/figures/filters.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
+import type { AskedOfList } from '../installs/list.ts'
 import { checkMayGoOn, type Download } from './download.ts'
+
+/** What a request asks for, with its filters read. */
+export interface AskedOfTable extends AskedOfList {
+  readonly filters: readonly FigureFilter[]
+}
 
 export interface ListedTable<Row> {
   /** What a row is, as the last line counts them: "installs". */

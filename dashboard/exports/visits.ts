@@ -1,13 +1,13 @@
 /** Visits as CSV, each with where it came from and the steps that it has reached. */
 
 import type { VisitLineRow } from '../../ports/facts/pages/visits.ts'
-import { installPeriod, type AskedOfList } from '../installs/list.ts'
+import { installPeriod } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import { LATER_STEPS } from '../api/visits.ts'
 import { readVisitPage, visitFilters } from '../visits/list.ts'
 import { sourceColumns } from './installs.ts'
-import { isoTime, type ListedTable } from './table.ts'
+import { isoTime, type AskedOfTable, type ListedTable } from './table.ts'
 
 const PAGE_ROWS = 2_500
 
@@ -19,8 +19,8 @@ const COLUMNS: ListedTable<VisitLineRow>['columns'] = {
   ...Object.fromEntries(LATER_STEPS.map((step) => [step, (visit: VisitLineRow) => visit[step]])),
 }
 
-export function visitTable(reads: OrganizationFacts, asked: AskedOfList, clock: PageClock): ListedTable<VisitLineRow> {
-  const filters = visitFilters(asked.query)
+export function visitTable(reads: OrganizationFacts, asked: AskedOfTable, clock: PageClock): ListedTable<VisitLineRow> {
+  const filters = visitFilters(asked.query, asked.filters)
   const { sinceMs, from } = installPeriod(asked)
   return {
     what: 'visits',

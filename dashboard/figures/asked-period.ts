@@ -17,7 +17,12 @@ import type { OrganizationFacts } from '../reads/scope.ts'
 
 /** What a call says about its period. */
 export interface AskedOfFigures {
-  readonly query: AskedPeriod & { readonly compare?: Comparison; readonly bucket?: StepSize }
+  readonly query: AskedPeriod & {
+    readonly compare?: Comparison
+    readonly bucket?: StepSize
+    /** As in the address. */
+    readonly filter?: readonly string[]
+  }
   readonly nowMs: number
 }
 

@@ -2,7 +2,6 @@
 
 import { presentOf, recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
-import type { Refusal } from '../../domain/errors.ts'
 import {
   cellOf,
   INSTALL_TIME_BUCKETS_S,
@@ -10,21 +9,18 @@ import {
   sumCells,
   VISIT_STEPS,
   type Cell,
+  type Counts,
 } from '../../domain/figures/cells.ts'
-import {
-  INSTALLS_BY,
-  isOriginDimension,
-  type InstallDimension,
-  type LeftOutChoice,
-} from '../../domain/figures/installs.ts'
+import { areFilters, readFilters } from '../../domain/figures/filters.ts'
+import { isOriginDimension, rowKey, type InstallDimension, type LeftOutChoice } from '../../domain/figures/installs.ts'
+import { visitsBeside, type VisitsBeside, type VisitsLeftOut } from '../../domain/figures/overview.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
+import { restOfTrends, trendParts, type Trend } from '../../domain/figures/trends.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
-import { answer, type OrganizationCall, type CallTo, type QueryValues } from '../http/call.ts'
-import { columnFilters } from '../reads/column-filters.ts'
+import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
-import { listedInstalls, sourceRows, totalOf } from './answers.ts'
+import { listedInstalls, sourceRows, totalOf, type SourceFigure } from './answers.ts'
 import { readExampleUntil } from './example.ts'
 import {
   answeredPeriod,
@@ -34,6 +30,7 @@ import {
   type AskedOfFigures,
   type FiguresQuestion,
 } from './asked-period.ts'
+import { readVisitCells, readVisitSteps } from './filtered-visits.ts'
 import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
 import {
   installFiguresOf,
@@ -42,6 +39,7 @@ import {
   readInstallAges,
   readInstallFigures,
   readInstallSteps,
+  readInstallTrends,
   readLeftOut,
 } from './read-installs.ts'
 
@@ -66,7 +64,7 @@ type FiguresPage<Page extends object, Asked> = (
   call: Asked,
 ) => Promise<Page>
 
-/** A handler that answers the result of `page` for the period of the query. */
+/** A handler that answers the result of `page` for the period and the filters of the query. */
 export function figurePage<Page extends object, Asked extends OrganizationCall & AskedOfFigures>(
   { scope, keyIds }: FigureParts,
   page: FiguresPage<Page, Asked>,
@@ -74,8 +72,10 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
   return scope(async (reads, call: Asked) => {
     const zone = timeZone(reads.organization.timeZone)
     const question = await readQuestion(reads, call)
-    if (isRefusedQuestion(question)) return question
-    const source = { reads, nowMs: call.nowMs, keyIds, zone }
+    if ('code' in question) return question
+    const filters = readFilters(call.query.filter)
+    if (!areFilters(filters)) return filters
+    const source = { reads, nowMs: call.nowMs, keyIds, zone, filters }
     return answer({
       ...answeredPeriod(question),
       timeZone: zone.name,
@@ -85,34 +85,44 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
   })
 }
 
-function isRefusedQuestion(value: FiguresQuestion | Refusal): value is Refusal {
-  return 'code' in value
-}
-
 /** Visits of the period with every step that each has reached until now, and the same for the period that it is compared with. */
 export async function funnelPage(source: ZonedSource, question: FiguresQuestion) {
-  const { before: earlier, step } = question
-  const before = earlier === null ? null : await readFigures(source, earlier, ['visits', 'visitor_kind'])
-  const now = await readFigures(source, question, ['visitor_kind'])
-  const steps = stepsOf(source.zone, spanOf(question), step)
-  const counts = await readSteps(source, 'visits', steps)
+  const visits = visitsBeside(source.filters ?? [])
+  const steps = stepsOf(source.zone, spanOf(question), question.step)
+  const counts = await readVisitSteps(source, steps, visits)
   return {
+    visitsLeftOut: leftOutBecause(visits, counts),
     // The sum of the steps, so that both come from the same statements.
-    leftOut: programViews(now.get('visitor_kind')),
-    total: namedCounts(VISIT_STEPS, totalOf(sumCells(counts.map((each) => cellOf({ value: '', counts: each }))))),
-    before:
-      before === null
-        ? null
-        : {
-            total: namedCounts(VISIT_STEPS, totalOf(before.get('visits'))),
-            leftOut: programViews(before.get('visitor_kind')),
-          },
-    step,
-    steps: steps.map((each, place) => ({
-      ...keptStep(each, question),
-      ...namedCounts(VISIT_STEPS, counts[place] ?? []),
-    })),
+    total: counts === null ? null : namedCounts(VISIT_STEPS, sumOfSteps(counts)),
+    leftOut: await readProgramViews(source, question),
+    before: question.before === null ? null : await funnelBefore(source, question.before, visits),
+    step: question.step,
+    steps:
+      counts === null
+        ? []
+        : steps.map((each, place) => ({
+            ...keptStep(each, question),
+            ...namedCounts(VISIT_STEPS, counts[place] ?? []),
+          })),
   }
+}
+
+async function funnelBefore(source: ZonedSource, period: FiguresPeriod, visits: VisitsBeside) {
+  const [counts = null] = (await readVisitSteps(source, [spanOf(period)], visits)) ?? []
+  return {
+    total: counts === null ? null : namedCounts(VISIT_STEPS, counts),
+    leftOut: await readProgramViews(source, period),
+  }
+}
+
+export function sumOfSteps(steps: readonly Counts[]): Counts {
+  return totalOf(sumCells(steps.map((counts): Cell => cellOf({ value: '', counts }))))
+}
+
+/** No filter fits them: they are page views, and not visits. */
+async function readProgramViews(source: FigureSource, period: FiguresPeriod) {
+  if ((source.filters ?? []).length > 0) return []
+  return programViews((await readFigures(source, period, ['visitor_kind'])).get('visitor_kind'))
 }
 
 /** Page views that no visit counts: of crawlers (`bot`), automated browsers and agents, by name. */
@@ -126,41 +136,49 @@ function programViews(kinds: readonly Cell[] = []) {
  */
 export async function sourcesPage(source: FigureSource, question: FiguresQuestion, { query }: CallTo<'sources'>) {
   const { by = 'source' } = query
-  const filtered = installSource(source, query)
+  const counted = countedSource(source, query)
+  const { total, rows } = await figuresBy(counted, question, by)
+  const slices = await installSlices(counted, question)
+  const parts = trendParts(question)
+  const steps = Array.from({ length: parts.count }, (_, part) => ({
+    at: parts.sinceMs + part * parts.lengthMs,
+    until: Math.min(question.untilMs, parts.sinceMs + (part + 1) * parts.lengthMs),
+  }))
+  const ofAll = (await readInstallSteps(counted, slices, steps)).map(({ installs }) => installs)
+  const trends = await readInstallTrends(counted, slices, { column: by, parts })
   return {
     by,
-    ...(await figuresBy(filtered, question, by)),
-    leftOut: await readLeftOut(filtered, await installSlices(filtered, question)),
-    before: question.before === null ? null : await figuresBy(filtered, question.before, by),
+    parts: steps,
+    total: { ...total, trend: ofAll },
+    rows: withTrends(rows, trends, ofAll),
+    visitsLeftOut: leftOutBecause(visitsBeside(source.filters ?? []), total.visits),
+    leftOut: await readLeftOut(counted, slices),
+    before: question.before === null ? null : await figuresBy(counted, question.before, by),
   }
 }
 
-export function installFigureFilters(query: QueryValues): InstallFigureFilters {
-  return columnFilters<InstallFigureFilters>(
-    query,
-    recordOf(INSTALLS_BY, (dimension) => dimension),
-  )
+/** Each with its trend; the row of all others has what the total has beyond the listed ones. */
+function withTrends(rows: readonly SourceFigure[], trends: ReadonlyMap<string, Trend>, ofAll: Trend) {
+  const nothing = ofAll.map(() => 0)
+  const trendOf = (row: SourceFigure): Trend => trends.get(rowKey(row)) ?? nothing
+  const others = restOfTrends(ofAll, rows.filter(({ row }) => row !== 'other').map(trendOf))
+  return rows.map((row) => ({ ...row, trend: row.row === 'other' ? others : trendOf(row) }))
 }
 
-/** With the installs that the query asks for. */
-function installSource(source: FigureSource, query: QueryValues & { readonly leftOut?: LeftOutChoice }): FigureSource {
-  return {
-    ...source,
-    filters: installFigureFilters(query),
-    ...presentOf({ leftOut: query.leftOut }),
-  }
+/** With the installs that the query counts. */
+function countedSource(source: FigureSource, { leftOut }: { readonly leftOut?: LeftOutChoice }): FigureSource {
+  return { ...source, ...presentOf({ leftOut }) }
 }
 
-/** Filters choose among installs: visits, which are counted by one value each, are left out then. So they are by a dimension of machines. */
+/** A dimension of machines has no visits; neither have filters on machines. */
 export async function figuresBy(source: FigureSource, period: FiguresPeriod, by: InstallDimension) {
   const installs = await readInstallFigures(source, period, [by])
-  const areAllCounted = Object.keys(source.filters ?? {}).length === 0
+  const beside = visitsBeside(source.filters ?? [])
   const origins = isOriginDimension(by) ? [by] : []
   // A visit has one value of each but of the page: it counts for each that it saw.
   const counted = by === 'page' ? 'pages_seen' : 'visits'
-  const visits = areAllCounted
-    ? await readFigures(source, period, [...new Set(['visits', counted, ...origins] as const)])
-    : null
+  const dimensions = [...new Set(['visits', counted, ...origins] as const)]
+  const visits = await readVisitCells(source, period, { dimensions, visits: beside })
   return sourceRows({
     by,
     total: { installs: installs.total, visits: visits === null ? null : totalOf(visits.get('visits')) },
@@ -171,6 +189,14 @@ export async function figuresBy(source: FigureSource, period: FiguresPeriod, by:
         : null,
   })
 }
+
+/** Why visits that were read so are not shown; null if they are. */
+export function leftOutBecause(visits: VisitsBeside, read: object | null): VisitsLeftOut | null {
+  if (visits.kind === 'none') return visits.why
+  return read === null ? 'too_many' : null
+}
+
+const NO_FIGURES: ReadonlyMap<'delivery', readonly Cell[]> = new Map()
 
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 
@@ -192,11 +218,13 @@ async function matchedInstalls(source: FigureSource, period: FiguresPeriod) {
 
 /** Installs by the hour of arrival: why some have no visit, and whether people or agents ran them. */
 export async function matchPage(all: FigureSource, question: FiguresQuestion, { query }: CallTo<'match'>) {
-  const source = installSource(all, query)
+  const source = countedSource(all, query)
   const { slices, figures } = await matchedInstalls(source, question)
   const before = question.before === null ? null : await matchedInstalls(source, question.before)
   const ages = await readInstallAges(source, slices)
-  const deliveries = await readFigures(source, question, ['delivery'])
+  // They are counted by hour, whatever the filters.
+  const deliveries =
+    (source.filters ?? []).length === 0 ? await readFigures(source, question, ['delivery']) : NO_FIGURES
   return {
     ...figures,
     before: before?.figures ?? null,

@@ -12,9 +12,10 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
-import type { LeftOutChoice, OriginDimension } from '../../domain/figures/installs.ts'
+import type { FigureFilter } from '../../domain/figures/filters.ts'
+import type { LeftOutChoice } from '../../domain/figures/installs.ts'
+import type { VisitValues } from '../../domain/figures/overview.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
-import type { InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { ScopedQueries } from '../reads/scope.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
@@ -25,8 +26,8 @@ export interface FigureSource {
   readonly nowMs: number
   /** Key IDs of all master secrets in use: recent visits have no others. */
   readonly keyIds: readonly number[]
-  /** Which installs are counted; all if absent. */
-  readonly filters?: InstallFigureFilters
+  /** Which installs are counted; all if absent. What reads visits says whether it obeys them. */
+  readonly filters?: readonly FigureFilter[]
   /** Without it installs from CI, containers and tests are left out. Of visits nothing changes. */
   readonly leftOut?: LeftOutChoice
 }
@@ -73,28 +74,21 @@ export function readSteps(
   })
 }
 
-/** A value that visits are counted by. */
-interface VisitValue {
-  readonly dimension: OriginDimension
-  /** Empty: the visit has none. */
-  readonly value: string
-}
-
-/** Visits of one value in each of these steps. */
+/** Visits of these values together in each of these steps, whatever the filters. Of several pages they are no number of visits. */
 export function readValueSteps(
   source: FigureSource,
-  { dimension, value }: VisitValue,
+  { dimension, values }: VisitValues,
   steps: readonly TimeStep[],
 ): Promise<readonly Counts[]> {
   return sumSteps(source, steps, {
-    rolled: { column: dimension, value },
+    rolled: { column: dimension, values },
     readRaw: async (range) => {
       const rows: CountedStep[] = []
       // Cells have no time, so each step is asked for by itself.
       for (const piece of piecesOf(range, steps)) {
         const cells = await source.reads.run('funnelCells', piece)
-        const own = cells.find((cell) => cell.dimension === dimension && cell.value === value)
-        if (own !== undefined) rows.push({ at_ms: piece.since_ms, counts: own.counts })
+        const own = cells.filter((cell) => cell.dimension === dimension && values.includes(cell.value))
+        rows.push(...own.map(({ counts }) => ({ at_ms: piece.since_ms, counts })))
       }
       return rows
     },
@@ -107,7 +101,7 @@ interface CountedStep {
 }
 
 interface StepReads {
-  readonly rolled: { readonly column: Dimension; readonly value?: string }
+  readonly rolled: { readonly column: Dimension; readonly values?: readonly string[] }
   readonly readRaw: (range: RawRange) => Promise<readonly CountedStep[]>
 }
 

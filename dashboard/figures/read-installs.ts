@@ -11,10 +11,12 @@ import {
   type LeftOutChoice,
   type RowKind,
 } from '../../domain/figures/installs.ts'
+import type { Trend, TrendParts } from '../../domain/figures/trends.ts'
 import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
 import { presentOf, recordOf } from '../../domain/typed-keys.ts'
-import type { InstallColumn, InstallFigureFilters } from '../../ports/facts/pages/counted-installs.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
+import type { InstallColumn } from '../../ports/facts/pages/counted-installs.ts'
+import { filterParameters, type FilterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import type { FigureSource } from './read-figures.ts'
 
 /** Of one statement: so many take the engine some 100 ms. */
@@ -26,7 +28,7 @@ export interface InstallFigure extends FigureRow {
 }
 
 /** A piece of a period, with the filters on its installs. */
-interface Slice extends InstallFigureFilters {
+interface Slice extends FilterParameters {
   readonly since_ms: number
   readonly until_ms: number
   readonly left_out?: LeftOutChoice
@@ -34,11 +36,11 @@ interface Slice extends InstallFigureFilters {
 
 /** The pieces of a period. They depend on what it holds, so read them once for all questions about it. */
 export async function installSlices(
-  { reads, filters, leftOut }: FigureSource,
+  { reads, filters = [], leftOut }: FigureSource,
   period: FiguresPeriod,
 ): Promise<readonly Slice[]> {
   const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
-  const asked = { ...filters, ...presentOf({ left_out: leftOut }) }
+  const asked = { ...filterParameters(filters), ...presentOf({ left_out: leftOut }) }
   const slices: Slice[] = []
   let since = period.sinceMs
   let events = 0
@@ -112,6 +114,28 @@ export async function installFiguresOf(
   const sums = [...found.values()].map((rows) => rows.reduce((sum, { counts }) => addCounts(sum, counts), NO_INSTALLS))
   const whole = recordOf(INSTALL_COUNTS, (name) => Math.max(total[name], ...sums.map((sum) => sum[name])))
   return { total: whole, by: (column) => found.get(column) ?? [] }
+}
+
+/** Installs of each row in each part of a time; rows without any are left out. */
+export async function readInstallTrends(
+  { reads }: FigureSource,
+  slices: readonly Slice[],
+  { column, parts }: { readonly column: InstallColumn; readonly parts: TrendParts },
+): Promise<ReadonlyMap<string, Trend>> {
+  const trends = new Map<string, number[]>()
+  const asked = { column, trend_since_ms: parts.sinceMs, trend_part_ms: parts.lengthMs }
+  for (const slice of slices) {
+    for (const { row: name, value, parts: own, installs } of await reads.run('installsByPart', {
+      ...slice,
+      ...asked,
+    })) {
+      const key = rowKey({ row: rowKindOf(name, column), value })
+      const trend = trends.get(key) ?? Array.from({ length: parts.count }, () => 0)
+      trends.set(key, trend)
+      for (const [place, part] of own.entries()) trend[part] = (trend[part] ?? 0) + (installs[place] ?? 0)
+    }
+  }
+  return trends
 }
 
 /** Installs that have a visit, by the time in between: one number for each of `INSTALL_TIME_BUCKETS_S`. */

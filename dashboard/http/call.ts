@@ -15,7 +15,7 @@ export interface OrganizationScope {
   readonly role: MemberRole
 }
 
-export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
+export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface Call<
   Params = Readonly<Record<string, string>>,

@@ -2,11 +2,13 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
+import { areFilters, readFilters, type FigureFilter } from '../../domain/figures/filters.ts'
 import { periodOf, type AskedPeriod, type FiguresPeriod } from '../../domain/figures/periods.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
-import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
 import { timeZone, type TimeZone } from '../../domain/time-zones.ts'
+import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
+import { filterParameters, type FilterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import { answeredPeriod, readQuestion } from '../figures/asked-period.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
@@ -42,10 +44,13 @@ export function readDeliveries(scope: ReadScope) {
   return scope(async (reads, call: CallTo<'deliveries'>) => {
     const question = await readQuestion(reads, call)
     if ('code' in question) return question
+    const filters = readFilters(call.query.filter)
+    if (!areFilters(filters)) return filters
+    const asked = filterParameters(filters)
     const period = cutPeriod(question)
     const isCut = period.since_ms > question.sinceMs
     const before = isCut ? null : question.before
-    const now = { now_ms: call.nowMs }
+    const now = { now_ms: call.nowMs, ...asked }
     const destinations = reads.websites.flatMap(({ id: website, destinations: all }) =>
       all.map(({ id, displayName, provider, mode }) => ({ website, id, displayName, provider, mode })),
     )
@@ -60,13 +65,13 @@ export function readDeliveries(scope: ReadScope) {
       destinations,
       groups,
       before: earlier === null ? null : { groups: earlier },
-      errors: await readErrors(reads, period),
+      errors: await readErrors(reads, { ...period, ...asked }),
     })
   })
 }
 
 /** What failed attempts were answered, the commonest first, each with the words of the latest. */
-async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod) {
+async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod & FilterParameters) {
   const errors = await reads.run('deliveryErrors', { ...period, limit: MOST_ERRORS })
   if (errors.length === 0) return []
   const words = await reads.run('attemptWords', {
@@ -87,8 +92,8 @@ const FILTER_COLUMNS = {
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
-export function deliveryFilters(values: QueryValues): DeliveryListFilters {
-  return columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS)
+export function deliveryFilters(values: QueryValues, filters: readonly FigureFilter[]): DeliveryListFilters {
+  return { ...columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS), ...filterParameters(filters) }
 }
 
 interface DeliveryQuestion {
@@ -131,7 +136,9 @@ export function listDeliveries(scope: ReadScope, cursors: Cursors) {
     const { cursor } = call.query
     const from = cursor === undefined ? { beforeMs: until, beforeId: '' } : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = deliveryFilters(call.query)
+    const asked = readFilters(call.query.filter)
+    if (!areFilters(asked)) return asked
+    const filters = deliveryFilters(call.query, asked)
     const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
       since,

@@ -2,15 +2,15 @@
 
 import { areVerdicts } from '../../domain/collection/stored-install.ts'
 import { parsedAs } from '../../domain/guards.ts'
-import { recordOf } from '../../domain/typed-keys.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
-import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
+import { areFilters, readFilters, type FigureFilter } from '../../domain/figures/filters.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
+import { filterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
@@ -71,15 +71,8 @@ const FILTER_COLUMNS = {
   policy: 'selection_policy',
   visit: 'visit_id',
   eventType: 'event_type',
-  path: 'install_path',
-  platform: 'platform',
-  agent: 'agent',
   ranBy: 'ran_by',
   kind: 'kind',
-  version: 'version',
-  country: 'country',
-  place: 'place',
-  ...recordOf(ORIGIN_DIMENSIONS, (dimension) => dimension),
   visitSince: 'visit_since_ms',
   visitUntil: 'visit_until_ms',
   leastVisitAge: 'least_visit_age_s',
@@ -87,8 +80,8 @@ const FILTER_COLUMNS = {
   leftOut: 'left_out',
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
-export function installFilters(values: QueryValues): InstallFilters {
-  return columnFilters<InstallFilters>(values, FILTER_COLUMNS)
+export function installFilters(values: QueryValues, filters: readonly FigureFilter[]): InstallFilters {
+  return { ...columnFilters<InstallFilters>(values, FILTER_COLUMNS), ...filterParameters(filters) }
 }
 
 /** What a request asks for, and when. */
@@ -118,7 +111,9 @@ export function listInstalls(scope: ReadScope, cursors: Cursors, clock: PageCloc
     const { cursor } = call.query
     const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = installFilters(call.query)
+    const asked = readFilters(call.query.filter)
+    if (!areFilters(asked)) return asked
+    const filters = installFilters(call.query, asked)
     const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
     return answer({
       installs: page.rows,

@@ -1,7 +1,7 @@
 /** The overview: installs and visits of a period beside those of the one that it is compared with, over time and by each dimension. One answer. */
 
 import { recordOf } from '../../domain/typed-keys.ts'
-import { cellOf, namedCounts, sumCells, VISIT_STEPS, type Cell, type Counts } from '../../domain/figures/cells.ts'
+import { namedCounts, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { isOriginDimension } from '../../domain/figures/installs.ts'
 import {
   areFew,
@@ -18,12 +18,12 @@ import { stepsOf } from '../../domain/time-zones.ts'
 import type { CallTo } from '../http/call.ts'
 import { installFilters, readInstallPage } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
-import { readAnnotations } from './annotations.ts'
-import { listedInstalls, sourceRows, totalOf } from '../figures/answers.ts'
-import { checklistOf } from '../figures/checklist.ts'
-import { installFigureFilters, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
+import { listedInstalls, sourceRows } from '../figures/answers.ts'
 import { keptStep, spanOf, type FiguresQuestion } from '../figures/asked-period.ts'
-import { readFigures, readSteps, readValueSteps, type FigureSource } from '../figures/read-figures.ts'
+import { checklistOf } from '../figures/checklist.ts'
+import { readVisitCells, readVisitSteps } from '../figures/filtered-visits.ts'
+import { leftOutBecause, sumOfSteps, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
+import { readAnnotations } from './annotations.ts'
 import {
   installFiguresOf,
   installSlices,
@@ -38,18 +38,23 @@ const ORIGIN_PANELS = OVERVIEW_PANELS.filter((by) => isOriginDimension(by))
 
 /** Its list of few installs is read within the patience of this clock. */
 export function overviewWith(clock: PageClock) {
-  return async (all: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
-    const filters = installFigureFilters(query)
-    const visits = visitsBeside(filters)
-    const source = { ...all, filters }
-    const now = await readSide(source, question, { visits, question })
-    const before = question.before === null ? null : await readSide(source, question.before, { visits, question })
-    const unfiltered = visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
+  return async (source: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
+    const { filters = [] } = source
+    const all = { ...source, filters: [] }
+    const asked = { visits: visitsBeside(filters), question }
+    const now = await readSide(source, question, asked)
+    const before =
+      question.before === null ? null : await readSide(source, question.before, { ...asked, isBefore: true })
+    const unfiltered =
+      asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
     const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
-    const listed = { filters: { ...installFilters(query), kind: 'install' as const }, ...allOfPeriod(question) }
+    const listed = {
+      filters: { ...installFilters(query, filters), kind: 'install' as const },
+      ...allOfPeriod(question),
+    }
     return {
       step: question.step,
-      visitsLeftOut: visits.kind === 'none' ? visits.why : null,
+      visitsLeftOut: leftOutBecause(asked.visits, now.total.visits),
       unfiltered,
       total: now.total,
       steps: now.steps,
@@ -72,16 +77,23 @@ function allOfPeriod({ sinceMs, untilMs }: FiguresPeriod) {
 interface AskedOfOverview {
   readonly visits: ReturnType<typeof visitsBeside>
   readonly question: FiguresQuestion
+  /** Of its rows only installs are compared: visits are not read one by one for them. */
+  readonly isBefore?: boolean
 }
 
 /** One of the two periods. */
-async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, question }: AskedOfOverview) {
+async function readSide(
+  source: ZonedSource,
+  period: FiguresPeriod,
+  { visits, question, isBefore = false }: AskedOfOverview,
+) {
   const slices = await installSlices(source, period)
   const steps = stepsOf(source.zone, spanOf(period), question.step)
   const installSteps = await readInstallSteps(source, slices, steps)
   const figures = await installFiguresOf(source, slices, [...OVERVIEW_PANELS, 'reason'])
   const visitSteps = await readVisitSteps(source, steps, visits)
-  const cells = visits.kind === 'all' ? await readFigures(source, period, ORIGIN_PANELS) : null
+  const isRead = !isBefore || visits.kind === 'all'
+  const cells = isRead ? await readVisitCells(source, period, { dimensions: ORIGIN_PANELS, visits }) : null
   const total = visitSteps === null ? null : sumOfSteps(visitSteps)
   const ripe = visitSteps?.filter((_, place) => hadTimeToConvert(steps[place]?.until ?? Infinity, source.nowMs)) ?? null
   return {
@@ -113,23 +125,4 @@ async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, qu
       }).rows
     }),
   }
-}
-
-async function readVisitSteps(
-  source: FigureSource,
-  steps: ReturnType<typeof stepsOf>,
-  visits: AskedOfOverview['visits'],
-) {
-  switch (visits.kind) {
-    case 'all':
-      return readSteps(source, 'visits', steps)
-    case 'value':
-      return readValueSteps(source, visits, steps)
-    case 'none':
-      return null
-  }
-}
-
-function sumOfSteps(steps: readonly Counts[]): Counts {
-  return totalOf(sumCells(steps.map((counts): Cell => cellOf({ value: '', counts }))))
 }

@@ -5,13 +5,14 @@
 
 import { recordOf } from '../../domain/typed-keys.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { areFilters } from '../../domain/figures/filters.ts'
 import type { VisitCountsRow } from '../../ports/facts/pages/visits.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
-import { visitFilters, walkVisits } from './list.ts'
+import { readVisitFilters, visitFilters, walkVisits } from './list.ts'
 
 /** A request ends by its time, not by a number of slices. */
 const MOST_SLICES = 1_000_000
@@ -23,7 +24,9 @@ export function countVisits(scope: ReadScope, cursors: Cursors, clock: PageClock
     const { cursor } = call.query
     const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = visitFilters(call.query)
+    const asked = readVisitFilters(call.query.filter)
+    if (!areFilters(asked)) return asked
+    const filters = visitFilters(call.query, asked)
     const { rows, next } = await walkVisits<VisitCountsRow>(
       reads,
       { filters, sinceMs, from, limit: MOST_SLICES },

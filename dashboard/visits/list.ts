@@ -2,11 +2,13 @@
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { LaterStep } from '../../domain/figures/cells.ts'
-import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
-import { recordOf } from '../../domain/typed-keys.ts'
+import { areFilters, readFilters, type FigureFilter } from '../../domain/figures/filters.ts'
+import { isOriginDimension } from '../../domain/figures/installs.ts'
+import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
+import { filterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import type { VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
 import { LATER_STEPS } from '../api/visits.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
@@ -14,7 +16,7 @@ import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
-import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { OrganizationFacts, ReadScope, ScopedQueries } from '../reads/scope.ts'
 import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
 
 /** Visits whose steps one statement looks up in a quarter of a second, and visits that it looks through for these. */
@@ -57,7 +59,7 @@ interface VisitWalk<Row> {
 
 /** In windows so long that one statement looks up their steps in time. Those without a visit that is asked for have no rows. */
 export function walkVisits<Row>(
-  reads: OrganizationFacts,
+  reads: ScopedQueries,
   { filters, ...walk }: VisitQuestion,
   { read: readFound, positionOf, clock }: VisitWalk<Row>,
 ): Promise<{ readonly rows: readonly Row[]; readonly next: LogPosition | null }> {
@@ -82,14 +84,18 @@ export function walkVisits<Row>(
   )
 }
 
-const FILTER_COLUMNS = {
-  step: 'step',
-  agent: 'agent',
-  ...recordOf(ORIGIN_DIMENSIONS, (dimension) => dimension),
-} as const satisfies Readonly<Record<string, keyof VisitFilters>>
+const FILTER_COLUMNS = { step: 'step', agent: 'agent' } as const satisfies Readonly<Record<string, keyof VisitFilters>>
 
-export function visitFilters(values: QueryValues): VisitFilters {
-  return columnFilters<VisitFilters>(values, FILTER_COLUMNS)
+/** Refuses filters on machines, which fit no visit. */
+export function readVisitFilters(texts: readonly string[] | undefined): readonly FigureFilter[] | Refusal {
+  const filters = readFilters(texts)
+  if (!areFilters(filters)) return filters
+  const ofMachine = filters.find(({ dimension }) => !isOriginDimension(dimension))
+  return ofMachine === undefined ? filters : refuseField('/filter', `${ofMachine.dimension} is none of visits`)
+}
+
+export function visitFilters(values: QueryValues, filters: readonly FigureFilter[]): VisitFilters {
+  return { ...columnFilters<VisitFilters>(values, FILTER_COLUMNS), ...filterParameters(filters) }
 }
 
 export function listVisits(scope: ReadScope, cursors: Cursors, clock: PageClock) {
@@ -99,7 +105,9 @@ export function listVisits(scope: ReadScope, cursors: Cursors, clock: PageClock)
     const { cursor } = call.query
     const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = visitFilters(call.query)
+    const asked = readVisitFilters(call.query.filter)
+    if (!areFilters(asked)) return asked
+    const filters = visitFilters(call.query, asked)
     const page = await readVisitPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
     return answer({
       visits: page.rows.map(shownVisit),

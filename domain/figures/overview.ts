@@ -1,14 +1,8 @@
 /** What the overview shows: which visits belong to chosen installs, which of them had time to convert, and the first rows by each dimension. */
 
 import { CONVERSION_MS } from './cells.ts'
-import {
-  INSTALLS_BY,
-  isOriginDimension,
-  rowKey,
-  type FigureRow,
-  type InstallDimension,
-  type OriginDimension,
-} from './installs.ts'
+import type { FigureFilter } from './filters.ts'
+import { isOriginDimension, rowKey, type FigureRow, type InstallDimension, type OriginDimension } from './installs.ts'
 
 /** What the panels of the overview count by, in their order. */
 export const OVERVIEW_PANELS = [
@@ -22,22 +16,36 @@ export const OVERVIEW_PANELS = [
   'agent',
 ] as const satisfies readonly InstallDimension[]
 
-/** Why visits are not counted: the filters are about installs, or they are several, and visits are counted by one value each. */
-export const VISITS_LEFT_OUT = ['install_filter', 'several_filters'] as const
+/** Why visits are not counted: the filters are about installs, or they need visits read one by one, of which there are too many. */
+export const VISITS_LEFT_OUT = ['install_filter', 'too_many'] as const
+export type VisitsLeftOut = (typeof VISITS_LEFT_OUT)[number]
 
-type VisitsBeside =
+/**
+ * How visits under filters are counted: `values` by the sums of hours, which hold the visits of each value, `each` one by one. With `isNot` the visits
+ * of the values are taken away from all.
+ */
+export type VisitsBeside =
   | { readonly kind: 'all' }
-  | { readonly kind: 'value'; readonly dimension: OriginDimension; readonly value: string }
-  | { readonly kind: 'none'; readonly why: (typeof VISITS_LEFT_OUT)[number] }
+  | ({ readonly kind: 'values'; readonly isNot: boolean } & VisitValues)
+  | { readonly kind: 'each' }
+  | { readonly kind: 'none'; readonly why: VisitsLeftOut }
 
-/** The visits beside installs that have these values. */
-export function visitsBeside(filters: { readonly [D in InstallDimension]?: string }): VisitsBeside {
-  const set = INSTALLS_BY.filter((dimension) => filters[dimension] !== undefined)
-  const [dimension, ...more] = set
-  if (dimension === undefined) return { kind: 'all' }
-  if (!set.every(isOriginDimension)) return { kind: 'none', why: 'install_filter' }
-  if (more.length > 0 || !isOriginDimension(dimension)) return { kind: 'none', why: 'several_filters' }
-  return { kind: 'value', dimension, value: filters[dimension] ?? '' }
+export interface VisitValues {
+  readonly dimension: OriginDimension
+  /** An empty one: the visit has none. */
+  readonly values: readonly string[]
+}
+
+/** The visits beside installs that fit these filters. */
+export function visitsBeside(filters: readonly FigureFilter[]): VisitsBeside {
+  const [first, ...more] = filters
+  if (first === undefined) return { kind: 'all' }
+  const { dimension, op, values } = first
+  if (!filters.every((filter) => isOriginDimension(filter.dimension)) || !isOriginDimension(dimension))
+    return { kind: 'none', why: 'install_filter' }
+  // A visit has one value of each dimension, but saw several pages: the visits of two pages are no sum.
+  const isSum = op !== 'contains' && (dimension !== 'page' || values.length === 1)
+  return more.length === 0 && isSum ? { kind: 'values', isNot: op === 'is_not', dimension, values } : { kind: 'each' }
 }
 
 /** Whether every visit that began before this moment had its time to lead to an install. */

@@ -63,10 +63,12 @@ export function path(pattern: string, values: Readonly<Record<string, string>>):
   return pattern.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 }
 
-/** A query string of the defined values. */
-export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+/** A query string of the defined values; a name comes once for each member of a list. */
+export function query(
+  values: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>,
+): string {
   const entries = Object.entries(values).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, String(value)]],
+    value === undefined ? [] : [value].flat().map((each) => [name, String(each)]),
   )
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`
 }

@@ -2,11 +2,20 @@
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
+import { emptyRow } from '../../domain/figures/installs.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { lastDay, periodParameters, type CountingFilters, type FigureFilters } from './period.ts'
+import {
+  lastDay,
+  periodParameters,
+  type Bounds,
+  type CountingFilters,
+  type FigureFilters,
+  type FilteredFigures,
+  type PeriodFilters,
+} from './period.ts'
 
-export type FunnelCounts = JsonFrom<'funnel'>['total']
+export type FunnelCounts = NonNullable<JsonFrom<'funnel'>['total']>
 
 export type FunnelFigures = JsonFrom<'funnel'>
 
@@ -23,7 +32,7 @@ export type SharedCommand = SharedCommands['commands'][number]
 
 export type SharedCommands = JsonFrom<'sharedCommands'>
 
-export function funnelQuery(organization: string, filters: FigureFilters) {
+export function funnelQuery(organization: string, filters: FilteredFigures) {
   return figuresQuery<FunnelFigures>('funnel', organization, filters)
 }
 
@@ -69,9 +78,28 @@ export function figuresPath(
   filters: CountingFilters,
   more: FigureChoice = {},
 ): string {
-  const { website, leftOut } = filters
+  const { website, leftOut, filter } = filters
   const { bucket, ...compared } = periodParameters(filters)
   const period = page === 'funnel' ? { ...compared, bucket } : compared
-  const wanted = query({ ...period, website, leftOut, ...more })
+  const wanted = query({ ...period, website, leftOut, filter, ...more })
   return path(`/api/organizations/:organization/${page}`, { organization }) + wanted
+}
+
+/** As a request takes it, and of one website. */
+export interface SuggestionPeriod extends PeriodFilters, Partial<Bounds> {
+  readonly website?: string
+}
+
+/** Values that installs and visits of a period have, an empty one if some have none; those of the most installs first. */
+export function suggestionsQuery(organization: string, period: SuggestionPeriod, by: SourceDimension) {
+  const address =
+    path('/api/organizations/:organization/sources', { organization }) + query({ ...period, compare: 'off', by })
+  return queryOptions({
+    queryKey: ['figures', address],
+    queryFn: ({ signal }) => ask<SourceFigures>(address, { signal }),
+    select: ({ rows }) =>
+      rows
+        .filter(({ row }) => row === 'value' || row === emptyRow(by))
+        .map(({ value, installs }) => ({ value, installs })),
+  })
 }

@@ -2,39 +2,25 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
-import {
-  LEFT_OUT_CHOICES,
-  MACHINE_DIMENSIONS,
-  ORIGIN_DIMENSIONS,
-  type LeftOutChoice,
-  type OriginDimension,
-} from '../../domain/figures/installs.ts'
+import { LEFT_OUT_CHOICES, type InstallDimension, type LeftOutChoice } from '../../domain/figures/installs.ts'
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from './ask.ts'
 import { momentsOf } from './lines.ts'
+import { filtersIn, valueFilters, type ValueFilters } from './value-filters.ts'
 
-/** Where a visit came from; an empty text means that it does not say. */
-export type OriginFilters = { readonly [D in OriginDimension]?: string }
-
-/** As in the address; names and values are those of the API. An empty text means "does not say". */
-export interface ShownInstallFilters extends OriginFilters {
+/** As in the address; names and values are those of the API. */
+export interface ShownInstallFilters extends ValueFilters {
   readonly website?: string
   readonly eventType?: string
   readonly resolution?: string
   readonly policy?: string
   readonly reason?: string
   readonly visit?: string
-  readonly path?: string
-  readonly platform?: string
-  readonly agent?: string
   /** `agent`: any coding agent. */
   readonly ranBy?: string
   /** What figures count it as. */
   readonly kind?: string
-  readonly version?: string
-  readonly country?: string
-  readonly place?: string
   /** Unix ms: when the visit of the install began. */
   readonly visitSince?: number
   readonly visitUntil?: number
@@ -50,7 +36,6 @@ export interface ShownInstallFilters extends OriginFilters {
 }
 
 const NAMES = ['website', 'kind', 'eventType', 'resolution', 'policy', 'visit', 'ranBy'] as const
-const MAYBE_EMPTY = ['reason', ...MACHINE_DIMENSIONS, ...ORIGIN_DIMENSIONS] as const
 const NUMBERS = ['visitSince', 'visitUntil', 'leastVisitAge', 'visitAgeBelow'] as const
 
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {
@@ -63,18 +48,22 @@ export function installFiltersOf(search: Readonly<Record<string, unknown>>): Sho
   const numberOf = (name: string) => (typeof search[name] === 'number' ? search[name] : undefined)
   return {
     ...partialOf(NAMES, (name) => textOf(name, false)),
-    ...partialOf(MAYBE_EMPTY, (name) => textOf(name, true)),
+    // Empty: no reason was recorded.
+    ...partialOf(['reason'] as const, (name) => textOf(name, true)),
+    ...valueFilters(search),
     ...partialOf(NUMBERS, numberOf),
     ...(leftOut === undefined ? {} : { leftOut }),
     ...momentsOf(search),
   }
 }
 
-const FIGURES = ['kind', 'version', 'country', 'place', ...ORIGIN_DIMENSIONS] as const
+/** Of these every event is told, whether figures count it or not. */
+const OF_EVERY_EVENT: ReadonlySet<InstallDimension> = new Set(['path', 'platform', 'agent'])
 
 /** The list holds what figures count by these filters: nothing from CI, containers and tests, unless that is asked for. */
 export function areOfFigures(filters: ShownInstallFilters): boolean {
-  return FIGURES.some((name) => filters[name] !== undefined)
+  const isOfFigures = filtersIn(filters).some(({ dimension }) => !OF_EVERY_EVENT.has(dimension))
+  return filters.kind !== undefined || isOfFigures
 }
 
 export type InstallLine = ListedInstall['install']

@@ -2,20 +2,15 @@
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
-import { INSTALLS_BY, type InstallDimension } from '../../domain/figures/installs.ts'
-import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { figureFilters, type FigureFilters } from './period.ts'
+import { filteredFigures, type FilteredFigures } from './period.ts'
 
 export type Overview = JsonFrom<'overview'>
 export type OverviewPanel = Overview['panels'][number]
 
-/** An exact value of each; empty: there is none. */
-export type ValueFilters = { readonly [D in InstallDimension]?: string }
-
 /** As in the address. */
-export interface OverviewFilters extends FigureFilters, ValueFilters {
+export interface OverviewFilters extends FilteredFigures {
   /** What the chart shows; installs if absent. */
   readonly metric?: string
 }
@@ -23,23 +18,15 @@ export interface OverviewFilters extends FigureFilters, ValueFilters {
 export function overviewFilters(search: Readonly<Record<string, unknown>>): OverviewFilters {
   const { metric } = search
   return {
-    ...figureFilters(search),
-    ...valueFilters(search),
+    ...filteredFigures(search),
     ...(typeof metric === 'string' && metric !== 'installs' ? { metric } : {}),
   }
-}
-
-export function valueFilters(search: Readonly<Record<string, unknown>>): ValueFilters {
-  return partialOf(INSTALLS_BY, (dimension) => {
-    const value = search[dimension]
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
-  })
 }
 
 /** Where the figures of the page are read as JSON. */
 export function overviewPath(organization: string, filters: OverviewFilters): string {
   const { metric: _metric, ...asked } = filters
-  return path('/api/organizations/:organization/overview', { organization }) + query(asked)
+  return path('/api/organizations/:organization/overview', { organization }) + query({ ...asked })
 }
 
 /** People wait in front of the page for their first install. */

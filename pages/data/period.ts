@@ -9,6 +9,7 @@ import {
   type PeriodName,
 } from '../../domain/figures/periods.ts'
 import { STEP_SIZES, type StepSize } from '../../domain/time-zones.ts'
+import { valueFilters, type ValueFilters } from './value-filters.ts'
 
 export const PERIODS: Readonly<Record<PeriodName, { readonly title: string; readonly before: string }>> = {
   Today: { title: 'Today', before: 'yesterday up to this hour' },
@@ -39,8 +40,15 @@ export interface FigureFilters extends PeriodFilters {
   readonly website?: string
 }
 
+/** With filters on what is counted. */
+export interface FilteredFigures extends FigureFilters, ValueFilters {}
+
+export function filteredFigures(search: Readonly<Record<string, unknown>>): FilteredFigures {
+  return { ...figureFilters(search), ...valueFilters(search) }
+}
+
 /** Also whether installs are counted that figures leave out: from CI, containers and tests. */
-export interface CountingFilters extends FigureFilters {
+export interface CountingFilters extends FilteredFigures {
   readonly leftOut?: 'include'
 }
 
@@ -89,7 +97,7 @@ export function dateParameters({ compare: _compare, bucket: _bucket, ...dates }:
 }
 
 export function countingFilters(search: Readonly<Record<string, unknown>>): CountingFilters {
-  return { ...figureFilters(search), ...(search['leftOut'] === 'include' ? { leftOut: 'include' } : {}) }
+  return { ...filteredFigures(search), ...(search['leftOut'] === 'include' ? { leftOut: 'include' } : {}) }
 }
 
 export interface Bounds {
@@ -128,4 +136,13 @@ export function comparisonText(filters: PeriodFilters, { comparison }: ComparedF
     case 'nothing_yet':
       return `Nothing is compared with ${before}: nothing had come in by then.`
   }
+}
+
+/** Of a list without an end: the values of its last 30 days are suggested. */
+const SUGGESTED_DAYS = 30
+
+/** The period of a list, from which values are suggested; as long as figures may be. */
+export function suggestionBounds({ since, until }: Partial<Bounds>, nowMs = Date.now()): Bounds {
+  const end = until ?? hourAfter(nowMs)
+  return { since: since ?? end - SUGGESTED_DAYS * DAY_MS, until: end }
 }

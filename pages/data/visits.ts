@@ -2,15 +2,14 @@
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
-import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from './ask.ts'
-import type { OriginFilters } from './installs.ts'
 import { momentsOf } from './lines.ts'
+import { visitValueFilters, type ValueFilters } from './value-filters.ts'
 
-/** As in the address; names and values are those of the API. An empty text means "does not say". */
-export interface ShownVisitFilters extends OriginFilters {
+/** As in the address; names and values are those of the API. */
+export interface ShownVisitFilters extends ValueFilters {
   readonly website?: string
   readonly step?: string
   readonly agent?: string
@@ -23,12 +22,11 @@ export interface ShownVisitFilters extends OriginFilters {
 const NAMES = ['website', 'step', 'agent'] as const
 
 export function visitFiltersOf(search: Readonly<Record<string, unknown>>): ShownVisitFilters {
-  const texts = partialOf([...NAMES, ...ORIGIN_DIMENSIONS], (name) => {
+  const texts = partialOf(NAMES, (name) => {
     const value = search[name]
-    if (typeof value !== 'string' && typeof value !== 'number') return undefined
-    return value === '' && NAMES.some((each) => each === name) ? undefined : String(value)
+    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined
   })
-  return { ...texts, ...momentsOf(search) }
+  return { ...texts, ...visitValueFilters(search), ...momentsOf(search) }
 }
 
 export type ListedVisit = JsonFrom<'visits'>['visits'][number]

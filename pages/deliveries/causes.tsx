@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import type { FigureFilters } from '../data/period.ts'
+import type { FilteredFigures } from '../data/period.ts'
 import { prettyText } from '../parts/lines/bodies.ts'
 import { Status } from '../parts/lines/line-table.tsx'
 import { shownCount } from '../parts/numbers.tsx'
@@ -16,7 +16,7 @@ import { adviceOf, sentenceOfReason } from './words.ts'
 
 interface CausesProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: FilteredFigures
   readonly figures: DeliveryFigures
 }
 

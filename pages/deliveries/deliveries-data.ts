@@ -5,7 +5,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
-import { dateParameters, figureFilters, periodParameters, type FigureFilters } from '../data/period.ts'
+import { dateParameters, filteredFigures, periodParameters, type FilteredFigures } from '../data/period.ts'
 
 export type ShownError = DeliveryFigures['errors'][number]
 
@@ -21,7 +21,7 @@ export interface ShownDestination {
 export type DeliveryFigures = JsonFrom<'deliveries'>
 
 /** As they stand in the address. */
-export interface ShownDeliveryFilters extends FigureFilters {
+export interface ShownDeliveryFilters extends FilteredFigures {
   readonly destination?: string
   readonly status?: string
   readonly reason?: string
@@ -39,7 +39,7 @@ export function deliveryFiltersOf(search: Readonly<Record<string, unknown>>): Sh
   })
   const { answered } = search
   return {
-    ...figureFilters(search),
+    ...filteredFigures(search),
     ...texts,
     ...(typeof answered === 'number' ? { answered } : {}),
   }
@@ -52,12 +52,13 @@ const PATH = '/api/organizations/:organization/deliveries'
 export const DELIVERIES_KEY = 'deliveries'
 
 /** Where the same counts are read as JSON. */
-export function deliveriesPath(organization: string, filters: FigureFilters): string {
+export function deliveriesPath(organization: string, filters: FilteredFigures): string {
+  const { website, filter } = filters
   const { bucket: _, ...period } = periodParameters(filters)
-  return path(PATH, { organization }) + query({ ...period, website: filters.website })
+  return path(PATH, { organization }) + query({ ...period, website, filter })
 }
 
-export function deliveriesQuery(organization: string, filters: FigureFilters) {
+export function deliveriesQuery(organization: string, filters: FilteredFigures) {
   const address = deliveriesPath(organization, filters)
   return queryOptions({
     queryKey: [DELIVERIES_KEY, organization, address],
@@ -67,8 +68,8 @@ export function deliveriesQuery(organization: string, filters: FigureFilters) {
 }
 
 function listParameters(filters: ShownDeliveryFilters) {
-  const { website, destination, status, reason, code, answered } = filters
-  return { ...dateParameters(filters), website, destination, status, reason, code, answered }
+  const { website, filter, destination, status, reason, code, answered } = filters
+  return { ...dateParameters(filters), website, filter, destination, status, reason, code, answered }
 }
 
 /** The listed deliveries as a file. */

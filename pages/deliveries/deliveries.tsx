@@ -4,7 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { figureFilters, type FigureFilters } from '../data/period.ts'
+import { dateParameters, filteredFigures, type FilteredFigures } from '../data/period.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -16,13 +17,13 @@ import { Destinations } from './destinations.tsx'
 
 export function DeliveriesPage(): ReactNode {
   const organization = useOrganization()
-  const filters = figureFilters(useSearch({ strict: false }))
+  const filters = filteredFigures(useSearch({ strict: false }))
   return organization === null ? null : <DeliveriesOf organization={organization} filters={filters} />
 }
 
 interface DeliveryPageProps {
   readonly organization: OwnOrganization
-  readonly filters: FigureFilters
+  readonly filters: FilteredFigures
 }
 
 function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
@@ -40,6 +41,7 @@ function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
         </>
       }
     >
+      <FilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="deliveries" query={query} queryKey={options.queryKey} />
       {data !== undefined && (
@@ -58,7 +60,11 @@ function Parts({
 }: DeliveryPageProps & { readonly figures: DeliveryFigures }): ReactNode {
   const { id, role } = organization
   if (figures.groups.length === 0)
-    return <NoDelivery organization={id} hasDestinations={figures.destinations.length > 0} />
+    return filters.filter === undefined ? (
+      <NoDelivery organization={id} hasDestinations={figures.destinations.length > 0} />
+    ) : (
+      <Empty title="No delivery fits these filters">Take one away, or look at a longer time.</Empty>
+    )
   return (
     <>
       <Destinations organization={id} filters={filters} figures={figures} />

@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { comparisonText, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { comparisonText, nameOfBefore, type FilteredFigures } from '../data/period.ts'
 import { Change, shownCount, spanText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { DeliveryGroup } from '../../domain/delivery/counts.ts'
@@ -22,7 +22,7 @@ type KnownStatus = (typeof STATUSES)[number]['status']
 
 interface DestinationsProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: FilteredFigures
   readonly figures: DeliveryFigures
 }
 

@@ -6,7 +6,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
-import { Chips } from '../parts/chips.tsx'
+import { dateParameters } from '../data/period.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { statusText } from '../parts/install-words.ts'
 import { Status } from '../parts/lines/line-table.tsx'
@@ -47,7 +48,7 @@ export function DeliveryListPage(): ReactNode {
           All deliveries
         </Link>
       </p>
-      <FilterChips filters={filters} />
+      <FilterChips organization={organization.id} filters={filters} />
       <DeliveryList organization={organization} filters={filters} />
     </Page>
   )
@@ -61,7 +62,13 @@ const TITLES = {
   answered: (value: string) => (value === '0' ? 'A try had no answer' : `A try was answered ${value}`),
 } as const
 
-function FilterChips({ filters }: { readonly filters: ShownDeliveryFilters }): ReactNode {
+function FilterChips({
+  organization,
+  filters,
+}: {
+  readonly organization: string
+  readonly filters: ShownDeliveryFilters
+}): ReactNode {
   const navigate = useNavigate()
   const names = keysOf(TITLES)
   const chips = names.flatMap((name) => {
@@ -70,7 +77,7 @@ function FilterChips({ filters }: { readonly filters: ShownDeliveryFilters }): R
     const remove = (): void => void navigate({ to: '.', search: { ...others }, replace: true })
     return [{ name, text: TITLES[name](String(value)), remove }]
   })
-  return <Chips chips={chips} />
+  return <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} own={chips} />
 }
 
 interface DeliveryListProps {

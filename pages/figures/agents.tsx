@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 
 import { matchQuery, type MatchFigures } from '../data/figures.ts'
 import type { CountingFilters } from '../data/period.ts'
+import { joinFilters, valueIs } from '../data/value-filters.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { shownCount, shareText } from '../parts/numbers.tsx'
 import { Empty, Problem } from '../parts/states.tsx'
@@ -102,7 +103,10 @@ function AgentPages({ organization, filters, figures }: AgentFiguresProps): Reac
                     <Link
                       to="/app/$organization/installs"
                       params={{ organization }}
-                      search={listFilters(figures, filters, { kind: 'install', agent, page })}
+                      search={listFilters(figures, filters, {
+                        kind: 'install',
+                        ...joinFilters(valueIs('agent', agent), valueIs('page', page)),
+                      })}
                     >
                       {shownCount(installs)}
                     </Link>

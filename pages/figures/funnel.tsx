@@ -4,9 +4,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
-import { comparisonText, figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { comparisonText, dateParameters, filteredFigures, nameOfBefore, type FilteredFigures } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
+import { FilterBar } from '../filters/filter-bar.tsx'
+import { visitsLeftOutText } from '../filters/filter-words.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend } from '../parts/figure-word.tsx'
@@ -21,13 +24,13 @@ import { StepLink, STEPS } from './steps.tsx'
 
 export function FunnelPage(): ReactNode {
   const organization = useOrganization()
-  const filters = figureFilters(useSearch({ strict: false }))
+  const filters = filteredFigures(useSearch({ strict: false }))
   return organization === null ? null : <Funnel organization={organization.id} filters={filters} />
 }
 
 interface FunnelProps {
   readonly organization: string
-  readonly filters: FigureFilters
+  readonly filters: FilteredFigures
 }
 
 function Funnel({ organization, filters }: FunnelProps): ReactNode {
@@ -49,16 +52,24 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
         </>
       }
     >
+      <FilterBar
+        organization={organization}
+        filters={filters}
+        bounds={dateParameters(filters)}
+        dimensions={ORIGIN_DIMENSIONS}
+      />
       <Problem error={error} />
       <Waiting what="the funnel" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       {data !== undefined && <NotKept figures={data} />}
       {data !== undefined &&
-        (data.total.visits === 0 ? (
-          <NoVisits organization={organization} />
+        (data.total === null ? (
+          <p className="question">{data.visitsLeftOut !== null && visitsLeftOutText(data.visitsLeftOut)}</p>
+        ) : data.total.visits === 0 ? (
+          <NoVisits organization={organization} isFiltered={filters.filter !== undefined} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
-            <FunnelSteps organization={organization} filters={filters} figures={data} />
+            <FunnelSteps organization={organization} filters={filters} figures={data} total={data.total} />
             <Days organization={organization} filters={filters} figures={data} />
           </div>
         ))}
@@ -70,8 +81,13 @@ interface PartProps extends FunnelProps {
   readonly figures: FunnelFigures
 }
 
-function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
-  const { total, before } = figures
+function FunnelSteps({
+  organization,
+  filters,
+  figures,
+  total,
+}: PartProps & { readonly total: FunnelCounts }): ReactNode {
+  const { before } = figures
   return (
     <section className="card">
       <ol className="funnel">
@@ -88,7 +104,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
                 <Bar share={count / total.visits} />
                 <span className="count">{shownCount(count)}</span>
                 <span className="share">{isFirst ? '' : shareOf(step, total)}</span>
-                <Change now={count} before={before?.total[step.id] ?? null} since={nameOfBefore(filters)} />
+                <Change now={count} before={before?.total?.[step.id] ?? null} since={nameOfBefore(filters)} />
               </StepLink>
             </li>
           )
@@ -171,7 +187,14 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
   )
 }
 
-function NoVisits({ organization }: { readonly organization: string }): ReactNode {
+function NoVisits({
+  organization,
+  isFiltered,
+}: {
+  readonly organization: string
+  readonly isFiltered: boolean
+}): ReactNode {
+  if (isFiltered) return <Empty title="No visit fits these filters">Take one away, or look at a longer time.</Empty>
   return (
     <Empty title="No visit in this time">
       Choose a longer time. If there is none at all, put the script tag on your website and open a page of it: the visit

@@ -6,8 +6,9 @@ import type { ReactNode } from 'react'
 
 import { MACHINE_NAMES, type InstallCount } from '../../domain/figures/installs.ts'
 import { figuresPath, matchQuery, type MatchFigures } from '../data/figures.ts'
-import { countingFilters, nameOfBefore, type CountingFilters } from '../data/period.ts'
+import { dateParameters, countingFilters, nameOfBefore, type CountingFilters } from '../data/period.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend, FigureWord } from '../parts/figure-word.tsx'
@@ -23,6 +24,7 @@ import { InstallBreakdown } from './breakdown.tsx'
 import { LeftOut } from './left-out.tsx'
 import { listFilters } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
+import { TokensAndMarkers } from './tokens-and-markers.tsx'
 
 export function MatchPage(): ReactNode {
   const organization = useOrganization()
@@ -50,6 +52,7 @@ function Match({ organization, filters }: MatchProps): ReactNode {
         </>
       }
     >
+      <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
       {data !== undefined && (
@@ -78,6 +81,7 @@ function RateParts(props: RatePartProps): ReactNode {
       <Rate {...props} />
       <Beside {...props} />
       <WhyNot {...props} />
+      <TokensAndMarkers {...props} />
       <Policies {...props} />
       <TimeToInstall {...props} />
       <div className="pair">

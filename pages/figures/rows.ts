@@ -2,6 +2,7 @@
 
 import { ROW_LABELS, type FigureRow, type InstallDimension, type RowKind } from '../../domain/figures/installs.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
+import { valueIs } from '../data/value-filters.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 
 /** What a row without a value is called, by dimension where there is a better word. */
@@ -9,6 +10,11 @@ export function rowLabel(by: InstallDimension, row: Exclude<RowKind, 'value'>): 
   if (row !== 'none') return ROW_LABELS[row]
   if (by === 'agent') return 'Human'
   return by === 'country' ? 'Unknown' : ROW_LABELS.none
+}
+
+/** Installs without a visit are rows of their own, which have none. */
+export function isOfInstallsAlone({ row }: FigureRow): boolean {
+  return row === 'not_known' || OUTCOMES[row] !== undefined
 }
 
 const OUTCOMES: Readonly<Partial<Record<RowKind, string>>> = {
@@ -21,10 +27,10 @@ const OUTCOMES: Readonly<Partial<Record<RowKind, string>>> = {
 export function installsOfRow(by: InstallDimension, { row, value }: FigureRow): ShownInstallFilters | null {
   if (row === 'other' || row === 'not_known') return null
   const outcome = OUTCOMES[row]
-  return { kind: 'install', ...(outcome === undefined ? { [by]: value } : { resolution: outcome }) }
+  return { kind: 'install', ...(outcome === undefined ? valueIs(by, value) : { resolution: outcome }) }
 }
 
 /** The visits of a row; null likewise. */
 export function visitsOfRow(by: InstallDimension, { row, value }: FigureRow): ShownVisitFilters | null {
-  return row === 'other' || row === 'not_known' || OUTCOMES[row] !== undefined ? null : { [by]: value }
+  return row === 'other' || isOfInstallsAlone({ row, value }) ? null : valueIs(by, value)
 }

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { FunnelCounts } from '../data/figures.ts'
-import type { Bounds, FigureFilters } from '../data/period.ts'
+import type { Bounds, FilteredFigures } from '../data/period.ts'
 import { visitsOf } from './list-of.ts'
 
 interface FunnelStep {
@@ -25,7 +25,7 @@ export const STEPS: readonly FunnelStep[] = [
 interface StepLinkProps {
   readonly organization: string
   readonly step: FunnelStep
-  readonly filters: FigureFilters
+  readonly filters: FilteredFigures
   readonly bounds: Bounds
   readonly children: ReactNode
 }

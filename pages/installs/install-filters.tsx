@@ -7,7 +7,8 @@ import type { ReactNode } from 'react'
 import { keysOf } from '../../domain/typed-keys.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { websitesQuery } from '../data/overview.ts'
-import { Chips } from '../parts/chips.tsx'
+import { suggestionBounds } from '../data/period.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { EVENT_WORDS, filterText, RESOLUTION_WORDS } from '../parts/install-words.ts'
 import { Between } from '../parts/time.tsx'
 
@@ -29,26 +30,32 @@ export function InstallFilterBar({ organization, filters, onChange }: InstallFil
     },
   ] as const
   return (
-    <div className="filters three" role="search">
-      {fields.map(({ name, label, data: values }, place) => (
-        <Select
-          key={name}
-          label={label}
-          data={values}
-          placeholder={'all'}
-          clearable={true}
-          {...(place === 0 ? { 'data-filter': true } : {})}
-          value={filters[name] ?? null}
-          onChange={(value) => onChange(withFilter(filters, name, value))}
-        />
-      ))}
-      {Object.keys(filters).length > 0 && (
-        <Button variant="default" onClick={() => onChange({})}>
-          Clear
-        </Button>
-      )}
-      <Chips chips={installChips(filters, onChange)} />
-    </div>
+    <>
+      <div className="filters three" role="search">
+        {fields.map(({ name, label, data: values }) => (
+          <Select
+            key={name}
+            label={label}
+            data={values}
+            placeholder={'all'}
+            clearable={true}
+            value={filters[name] ?? null}
+            onChange={(value) => onChange(withFilter(filters, name, value))}
+          />
+        ))}
+        {Object.keys(filters).length > 0 && (
+          <Button variant="default" onClick={() => onChange({})}>
+            Clear
+          </Button>
+        )}
+      </div>
+      <FilterBar
+        organization={organization}
+        filters={filters}
+        bounds={suggestionBounds(filters)}
+        own={installChips(filters, onChange)}
+      />
+    </>
   )
 }
 

@@ -75,8 +75,8 @@ interface VisitCountProps {
 
 /** Leads to the visits that it counts. */
 function VisitCount({ organization, figures }: VisitCountProps): ReactNode {
-  const visits = figures?.total.visits
-  if (figures === undefined || visits === 0) return countOrDash(visits)
+  const visits = figures?.total?.visits
+  if (figures === undefined || visits === undefined || visits === 0) return countOrDash(visits)
   const { since, until } = figures
   return (
     <Link to="/app/$organization/visits" params={{ organization }} search={{ since, until }}>

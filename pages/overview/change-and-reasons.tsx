@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { ORIGIN_NAMES, type InstallDimension, isOriginDimension } from '../../domain/figures/installs.ts'
-import { valueFilters, type Overview, type OverviewFilters } from '../data/overview.ts'
+import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { listFilters } from '../figures/list-of.ts'
 import { reasonWords } from '../parts/install-words.ts'
@@ -61,7 +61,7 @@ export function Reasons({ organization, filters, figures }: ReasonsProps): React
                 <Link
                   to="/app/$organization/installs"
                   params={{ organization }}
-                  search={listFilters(figures, filters, { ...valueFilters({ ...filters }), ...own })}
+                  search={listFilters(figures, filters, own)}
                 >
                   {shownCount(installs)}
                   <span className="unseen"> installs: {name}</span>

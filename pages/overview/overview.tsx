@@ -5,6 +5,8 @@ import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
+import { dateParameters } from '../data/period.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { NotKept } from '../parts/not-kept.tsx'
@@ -15,7 +17,7 @@ import { useOrganization } from '../shell/organization.tsx'
 import { LargestChange, Reasons } from './change-and-reasons.tsx'
 import { OverviewChart } from './chart.tsx'
 import { FewInstalls } from './few-installs.tsx'
-import { ValueChips, FilterNotes } from './filters.tsx'
+import { FilterNotes } from './filters.tsx'
 import { MetricTiles } from './metric-tiles.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Panels } from './panels.tsx'
@@ -50,7 +52,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
         </>
       }
     >
-      <ValueChips filters={filters} />
+      <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}

@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { MACHINE_NAMES, ORIGIN_NAMES, rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
-import { valueFilters, type Overview, type OverviewFilters, type OverviewPanel } from '../data/overview.ts'
-import { figureFilters, nameOfBefore } from '../data/period.ts'
+import type { Overview, OverviewFilters, OverviewPanel } from '../data/overview.ts'
+import { nameOfBefore } from '../data/period.ts'
 import { listFilters } from '../figures/list-of.ts'
-import { installsOfRow, rowLabel } from '../figures/rows.ts'
+import { installsOfRow, isOfInstallsAlone, rowLabel } from '../figures/rows.ts'
 import { Breakable } from '../parts/breakable.tsx'
 import { Bar, Change, shownCount } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -38,17 +38,14 @@ interface PanelProps extends PanelsProps {
 function Panel({ panel, ...props }: PanelProps): ReactNode {
   const { organization, filters } = props
   const { by, rows } = panel
+  const { metric: _, ...along } = filters
   const hasVisits = rows.some(({ visits }) => visits !== null)
   const most = Math.max(1, ...rows.map(({ installs }) => installs))
   return (
     <section className="card breakdown" aria-labelledby={`by-${by}`}>
       <header>
         <h2 id={`by-${by}`}>{TITLES[by]}</h2>
-        <Link
-          to="/app/$organization/sources"
-          params={{ organization }}
-          search={{ by, ...figureFilters({ ...filters }) }}
-        >
+        <Link to="/app/$organization/sources" params={{ organization }} search={{ ...along, by }}>
           All<span className="unseen"> by {TITLES[by].toLowerCase()}</span>
         </Link>
       </header>
@@ -85,10 +82,8 @@ interface RowProps extends PanelsProps {
   readonly row: PanelRow
 }
 
-/** Installs without a visit are rows of their own, which can have none. */
-function visitsText({ row, visits }: PanelRow): string {
-  const isOfInstalls = row === 'no_visit' || row === 'not_looked_up' || row === 'pending' || row === 'not_known'
-  return visits === null || isOfInstalls ? '–' : shownCount(visits)
+function visitsText(row: PanelRow): string {
+  return row.visits === null || isOfInstallsAlone(row) ? '–' : shownCount(row.visits)
 }
 
 /** What installs have no value for filters the page, too; how installs ended does not. */
@@ -115,11 +110,7 @@ function InstallCount({ by, row, organization, filters, figures }: RowProps): Re
   const own = row.installs === 0 ? null : installsOfRow(by, row)
   if (own === null) return shownCount(row.installs)
   return (
-    <Link
-      to="/app/$organization/installs"
-      params={{ organization }}
-      search={listFilters(figures, filters, { ...valueFilters({ ...filters }), ...own })}
-    >
+    <Link to="/app/$organization/installs" params={{ organization }} search={listFilters(figures, filters, own)}>
       {shownCount(row.installs)}
     </Link>
   )

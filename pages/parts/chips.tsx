@@ -1,10 +1,11 @@
-/** Filters without a field of their own: each is shown as a chip that removes it. */
+/** Filters, each as a chip that removes it; the text of some opens what changes them. */
 
 import type { ReactNode } from 'react'
 
-interface Chip {
+export interface Chip {
   readonly name: string
   readonly text: ReactNode
+  readonly change?: () => void
   readonly remove: () => void
 }
 
@@ -12,10 +13,20 @@ export function Chips({ chips }: { readonly chips: readonly Chip[] }): ReactNode
   if (chips.length === 0) return null
   return (
     <ul className="chips" aria-label="Filters">
-      {chips.map(({ name, text, remove }) => (
+      {chips.map(({ name, text, change, remove }) => (
         <li key={name}>
-          <span>{text}</span>
-          <button type="button" aria-label={`Without the filter ${name}`} onClick={remove}>
+          {change === undefined ? (
+            <span>{text}</span>
+          ) : (
+            <button type="button" className="text" onClick={change}>
+              {text}
+            </button>
+          )}
+          <button
+            type="button"
+            aria-label={`Without the filter ${typeof text === 'string' ? text : name}`}
+            onClick={remove}
+          >
             ×
           </button>
         </li>

@@ -1,6 +1,5 @@
 /** Explains the service's terms for installs. Unknown terms are shown unchanged. */
 
-import { MACHINE_NAMES, ORIGIN_NAMES } from '../../domain/figures/installs.ts'
 import { spanText } from './numbers.tsx'
 
 export const EVENT_WORDS: Readonly<Record<string, string>> = {
@@ -106,9 +105,7 @@ const FILTERS: Readonly<Record<string, string>> = {
   policy: 'Matched by',
   reason: 'Why not',
   visit: 'Matched to visit',
-  ...MACHINE_NAMES,
-  ...ORIGIN_NAMES,
-  agent: 'Run by',
+  agent: 'Led to an install by',
   leastVisitAge: 'After the visit',
   visitAgeBelow: 'After the visit',
   kind: 'Counted as',
@@ -130,7 +127,6 @@ export function filterText(name: string, value: string): string | null {
   if (name === 'reason') return `${title}: ${reasonWords(value).name}`
   if (name === 'leastVisitAge') return `${title}: at least ${spanText(1_000 * Number(value))}`
   if (name === 'visitAgeBelow') return `${title}: less than ${spanText(1_000 * Number(value))}`
-  if (value === '') return name === 'agent' ? 'Run by a person' : `${title}: none`
   return `${title}: ${value}`
 }
 

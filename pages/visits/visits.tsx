@@ -4,12 +4,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { keysOf } from '../../domain/typed-keys.ts'
 import { visitFiltersOf, visitsExport, visitsQuery, type ListedVisit, type ShownVisitFilters } from '../data/visits.ts'
+import { suggestionBounds } from '../data/period.ts'
 import { STEPS } from '../figures/steps.tsx'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { originText } from '../installs/origin.tsx'
 import { Breakable } from '../parts/breakable.tsx'
-import { Chips } from '../parts/chips.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { filterText } from '../parts/install-words.ts'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -30,24 +32,33 @@ export function VisitsPage(): ReactNode {
       question="Which visits are these, and how far did each get?"
       actions={<TakeAlong what="these" {...(organization.role === 'Viewer' ? {} : { file })} />}
     >
-      <VisitFilterChips filters={filters} />
+      <VisitFilterChips organization={organization.id} filters={filters} />
       <VisitCounts key={JSON.stringify(filters)} organization={organization.id} filters={filters} />
       <ListedVisits organization={organization.id} filters={filters} />
     </Page>
   )
 }
 
-function VisitFilterChips({ filters }: { readonly filters: ShownVisitFilters }): ReactNode {
+function VisitFilterChips({ organization, filters }: VisitListProps): ReactNode {
   const navigate = useNavigate()
   const show = (search: ShownVisitFilters): void => void navigate({ to: '.', search: { ...search }, replace: true })
   const { since, until, ...others } = filters
-  const named = keysOf(others).map((name) => {
+  const { filter: _filter, ...ofPage } = others
+  const named = keysOf(ofPage).map((name) => {
     const { [name]: _, ...without } = filters
-    return { name, text: filterWords(name, others[name] ?? ''), remove: () => show(without) }
+    return { name, text: filterWords(name, ofPage[name] ?? ''), remove: () => show(without) }
   })
   const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
   const period = { name: 'time', text: <Between {...time} />, remove: () => show(others) }
-  return <Chips chips={[...named, ...(since === undefined && until === undefined ? [] : [period])]} />
+  return (
+    <FilterBar
+      organization={organization}
+      filters={filters}
+      bounds={suggestionBounds(filters)}
+      dimensions={ORIGIN_DIMENSIONS}
+      own={[...named, ...(since === undefined && until === undefined ? [] : [period])]}
+    />
+  )
 }
 
 function filterWords(name: string, value: string): string {

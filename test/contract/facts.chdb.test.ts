@@ -408,9 +408,9 @@ describe('Facts on chDB', () => {
     const filters: readonly InstallFilters[] = [
       {},
       { event_type: 'first_run' },
-      { install_path: 'a' },
-      { platform: 'a' },
-      { agent: 'a' },
+      { path_is: ['a'] },
+      { platform_is_not: ['a', 'b'] },
+      { agent_contains: ['a'] },
       { ran_by: 'agent' },
       { resolution: 'matched' },
       { resolution: 'pending' },

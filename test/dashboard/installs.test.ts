@@ -67,7 +67,7 @@ describe('Installs in the dashboard', () => {
     const early = installRecord({ ...MINE, ...same, website: 'acme-two', receivedAtMs: recently(-400) })
     await store(both.facts, [late, early])
     const found = async (query: string): Promise<readonly string[]> =>
-      (await both.get(`installs?platform=haiku${query}`)).body['installs'].map(
+      (await both.get(`installs?filter=platform:is:haiku${query}`)).body['installs'].map(
         ({ install }: { install: { website: string } }) => install.website,
       )
     expect(await found('')).to.deep.equal(['acme-one', 'acme-two'])
@@ -99,20 +99,20 @@ describe('Installs in the dashboard', () => {
       Date.now,
     )
     const found = async (query: string): Promise<readonly string[]> =>
-      (await both.get(`installs?platform=plan9&since=${recently(0)}&${query}`)).body['installs']
+      (await both.get(`installs?filter=platform:is:plan9&since=${recently(0)}&${query}`)).body['installs']
         .map(({ install }: { install: { event_id: string } }) => install.event_id)
         .sort()
     expect(await found('reason=forged')).to.deep.equal(['event-forged'])
     expect(await found('reason=expired')).to.deep.equal(['event-lost'])
     expect(await found('policy=handoff')).to.deep.equal(['event-token'])
-    expect(await found('source=found&medium=mail')).to.deep.equal(['event-later', 'event-token'])
-    expect(await found('source=found&policy=latest_visit')).to.deep.equal(['event-later'])
-    expect(await found('page=https%3A%2F%2Facme.dev%2Finstall')).to.deep.equal(['event-later', 'event-token'])
-    expect(await found('referrer=elsewhere.example')).to.deep.equal([])
-    expect(await found('source=')).to.deep.equal([])
+    expect(await found('filter=source:is:found&filter=medium:is:mail')).to.deep.equal(['event-later', 'event-token'])
+    expect(await found('filter=source:is:found&policy=latest_visit')).to.deep.equal(['event-later'])
+    expect(await found('filter=page:is:https%3A%2F%2Facme.dev%2Finstall')).to.deep.equal(['event-later', 'event-token'])
+    expect(await found('filter=referrer:is:elsewhere.example')).to.deep.equal([])
+    expect(await found('filter=source:is:')).to.deep.equal([])
     expect(await found(`visitSince=${recently(-60)}&visitUntil=${recently(60)}`)).to.have.lengthOf(2)
-    expect(await found(`source=found&visitUntil=${recently(-60)}`)).to.deep.equal([])
-    expect(await found('agent=')).to.have.lengthOf(4)
+    expect(await found(`filter=source:is:found&visitUntil=${recently(-60)}`)).to.deep.equal([])
+    expect(await found('filter=agent:is:')).to.have.lengthOf(4)
   })
 
   it('are without CI and containers where figures are, unless these are asked for, with the others or alone', async () => {
@@ -127,7 +127,7 @@ describe('Installs in the dashboard', () => {
       Date.now,
     )
     const found = async (query: string): Promise<readonly string[]> =>
-      (await both.get(`installs?platform=serenity&${query}`)).body['installs']
+      (await both.get(`installs?filter=platform:is:serenity&${query}`)).body['installs']
         .map(({ install }: { install: { event_id: string } }) => install.event_id)
         .sort()
     const all = ['event-ci', 'event-container', 'event-person']
@@ -135,7 +135,7 @@ describe('Installs in the dashboard', () => {
     expect(await found('leftOut=include')).to.deep.equal(all)
     expect(await found('leftOut=only')).to.deep.equal(['event-ci', 'event-container'])
     expect(await found('kind=install')).to.deep.equal(['event-person'])
-    expect(await found('kind=install&version=7&leftOut=include')).to.deep.equal(all)
+    expect(await found('kind=install&filter=version:is:7&leftOut=include')).to.deep.equal(all)
     expect(await found('kind=install&leftOut=only')).to.deep.equal(['event-ci', 'event-container'])
     expect((await both.get('installs?leftOut=other')).status).to.equal(400)
   })

@@ -226,7 +226,7 @@ describe('the overview', function () {
     expect(named(await read(`overview?since=${since}`))).to.deep.equal([])
     // All that is kept: it has versions from its beginning on, which is no day on which they were made.
     expect(named(await read('overview?period=Last90Days'))).to.include.members(['version 1.0.0', 'version 2.0.0'])
-    expect((await read('overview?source=news'))['annotations']).to.deep.equal((await read('overview'))['annotations'])
+    expect((await read('overview?filter=source:is:news'))['annotations']).to.deep.equal((await read('overview'))['annotations'])
   })
 
   it('marks steps of which not all is kept', async () => {
@@ -248,7 +248,7 @@ describe('the overview', function () {
   })
 
   it('counts the visits of a value that visits are counted by, in the present hour too', async () => {
-    const body = await read('overview?source=news')
+    const body = await read('overview?filter=source:is:news')
     expect(body['visitsLeftOut']).to.equal(null)
     expect(body['total'].installs).to.include({ installs: 4, matched: 4 })
     expect(body['total'].visits).to.include({ visits: 3, converted: 2 })
@@ -260,21 +260,26 @@ describe('the overview', function () {
     const { visits } = sources['rows'].find(({ value }: Row) => value === 'news')
     expect(body['total'].visits).to.deep.equal(visits)
     expect(panelOf(body, 'source').map((row) => [named(row), row.installs])).to.deep.equal([['news', 4]])
-    const direct = await read('overview?source=')
+    const direct = await read('overview?filter=source:is:')
     expect(direct['total'].visits).to.include({ visits: 1, converted: 0 })
     expect(direct['total'].installs).to.include({ installs: 0 })
   })
 
-  it('shows installs alone under a filter on installs or several on visits, and says why', async () => {
-    const byVersion = await read('overview?version=2.0.0')
+  it('shows installs alone under a filter on installs, and says why', async () => {
+    const byVersion = await read('overview?filter=version:is:2.0.0')
     expect(byVersion['visitsLeftOut']).to.equal('install_filter')
     expect(byVersion['total']).to.deep.include({ visits: null, ripe: null })
     expect(byVersion['total'].installs).to.include({ installs: 2, matched: 1 })
     for (const { visits } of panelOf(byVersion, 'campaign')) expect(visits).to.equal(null)
-    const both = await read('overview?source=news&campaign=launch')
-    expect(both['visitsLeftOut']).to.equal('several_filters')
+  })
+
+  it('counts visits under several filters one by one', async () => {
+    const both = await read('overview?filter=source:is:news&filter=campaign:is:launch')
+    expect(both['visitsLeftOut']).to.equal(null)
     expect(both['total'].installs).to.include({ installs: 4 })
-    expect(both['steps'].every(({ visits }: any) => visits === null)).to.equal(true)
+    expect(both['total'].visits).to.include({ visits: 3, converted: 2 })
+    expect(both['before'].total.visits).to.include({ visits: 1, converted: 1 })
+    expect(panelOf(both, 'source').map((row) => [named(row), row.installs, row.visits])).to.deep.equal([['news', 4, 3]])
   })
 
   it('puts what goes beyond the first rows into one, with its visits, and keeps what was there before', async () => {
@@ -301,11 +306,11 @@ describe('the overview', function () {
       return installs === null ? null : (installs as readonly { install: { version: string } }[])
     }
     expect(await listed('')).to.have.lengthOf(7)
-    expect(await listed('?version=2.0.0')).to.have.lengthOf(2)
-    expect(await listed('?campaign=nothing')).to.have.lengthOf(0)
+    expect(await listed('?filter=version:is:2.0.0')).to.have.lengthOf(2)
+    expect(await listed('?filter=campaign:is:nothing')).to.have.lengthOf(0)
     const many = `?since=${ago(41)}&until=${ago(39)}`
     expect(await listed(many)).to.equal(null)
-    expect(await listed(`${many}&campaign=eight`)).to.equal(null)
+    expect(await listed(`${many}&filter=campaign:is:eight`)).to.equal(null)
     expect((await read('overview'))['checklist']).to.equal(null)
   })
 

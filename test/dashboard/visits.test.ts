@@ -110,7 +110,7 @@ describe('the list of visits', function () {
         const rows = (sources['rows'] as Row[]).filter(({ row }) => row !== 'no_visit' && row !== 'pending')
         for (const { value, visits: counted } of rows) {
           const { visits, copied, installed } = counted
-          const own = `${bounds}&${by}=${encodeURIComponent(value)}`
+          const own = `${bounds}&filter=${by}:is:${encodeURIComponent(value)}`
           const counts = [
             (await listed(own)).length,
             (await listed(`${own}&step=copied`)).length,
@@ -136,14 +136,16 @@ describe('the list of visits', function () {
     expect(await count('kind=install')).to.equal(match['total'].installs)
     for (const by of ['path', 'platform', 'agent'])
       for (const { value, installs, matched } of match[by] as Row[]) {
-        expect(await count(`kind=install&${by}=${value}`), `${by} ${value}`).to.equal(installs)
-        expect(await count(`kind=install&${by}=${value}&resolution=matched`), `${by} ${value}`).to.equal(matched)
+        expect(await count(`kind=install&filter=${by}:is:${value}`), `${by} ${value}`).to.equal(installs)
+        expect(await count(`kind=install&filter=${by}:is:${value}&resolution=matched`), `${by} ${value}`).to.equal(
+          matched,
+        )
       }
     const byAgents = (match['agent'] as Row[]).filter(({ row }) => row === 'value')
     expect(await count('kind=install&ranBy=agent')).to.equal(byAgents.reduce((sum, { installs }) => sum + installs, 0))
     expect(match['agentPages']).not.to.deep.equal([])
     for (const { agent, page, installs } of match['agentPages'] as Row[]) {
-      const own = `kind=install&agent=${agent}&page=${encodeURIComponent(page)}`
+      const own = `kind=install&filter=agent:is:${agent}&filter=page:is:${encodeURIComponent(page)}`
       expect(await count(own), own).to.equal(installs)
     }
     for (const by of ['source', 'campaign'])
@@ -151,7 +153,7 @@ describe('the list of visits', function () {
         'rows'
       ] as Row[]) {
         if (row === 'no_visit') expect(await count('kind=install&resolution=unmatched'), row).to.equal(installs)
-        else expect(await count(`kind=install&${by}=${value}`), `${by} ${row} ${value}`).to.equal(installs)
+        else expect(await count(`kind=install&filter=${by}:is:${value}`), `${by} ${row} ${value}`).to.equal(installs)
       }
     for (const [place, { fromSeconds, installs }] of (match['timeToInstall'] as Row[]).entries()) {
       if (installs === 0) continue
@@ -178,14 +180,18 @@ describe('the list of visits', function () {
     const total = (await read(`funnel?${bounds}`))['total']
     expect(await counted('')).to.deep.equal(total)
     const page = encodeURIComponent('https://acme.dev/install')
-    for (const query of [`source=newsletter&page=${page}`, `source=&page=${page}&step=copied`, 'agent=claude-code']) {
+    for (const query of [
+      `filter=source:is:newsletter&filter=page:is:${page}`,
+      `filter=source:is:&filter=page:is:${page}&step=copied`,
+      'agent=claude-code',
+    ]) {
       const rows = await listed(`${bounds}&${query}`)
       const reached = (step: string): number => rows.filter((row) => row['reached'].includes(step)).length
       const steps = LATER_STEPS.map((step) => [step, reached(step)])
       expect(rows.length, query).to.be.greaterThan(0)
       expect(await counted(query), query).to.deep.equal({ visits: rows.length, ...Object.fromEntries(steps) })
     }
-    expect((await read(`visits/counts?${bounds}&source=nobody`))['counts'].visits).to.equal(0)
+    expect((await read(`visits/counts?${bounds}&filter=source:is:nobody`))['counts'].visits).to.equal(0)
     expect((await read('visits/counts?step=first_run'))['counts'].visits).to.be.greaterThan(0)
     expect((await both.get('visits/counts?cursor=nothing')).status).to.equal(400)
   })

@@ -65,7 +65,7 @@ describe('figures in a time zone', function () {
     const expected = Object.entries(Object.groupBy(own, label)).map(([at, all]) => [at, all?.length])
     const counted = steps.filter(({ visits }) => visits > 0).map(({ at, visits }) => [label(at), visits])
     expect(counted, `${name}, ${days} days`).to.deep.equal(expected)
-    expect(total.visits).to.equal(own.length)
+    expect(total?.visits).to.equal(own.length)
     expect(steps.map(({ until }) => until)).to.deep.equal([...steps.slice(1).map(({ at }) => at), untilMs])
     const { total: sources } = await sourcesPage(source, question, { query: { by: 'place' } } as never)
     expect([sources.installs, sources.visits?.visits], name).to.deep.equal([own.length, own.length])

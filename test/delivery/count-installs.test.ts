@@ -191,7 +191,10 @@ describe('installs in figures', function () {
       install('three', { ...of(other), productVersion: '2' }),
       install('four', { productVersion: '2' }),
     ])
-    const filters = { source: 'news', version: '2' }
+    const filters = [
+      { dimension: 'source', op: 'is', values: ['news'] },
+      { dimension: 'version', op: 'is', values: ['2'] },
+    ] as const
     const { rows, total: sum } = await figuresBy({ ...source(), filters }, PERIOD, 'campaign')
     expect(rows.map(({ value, installs, visits }) => [value, installs, visits])).to.deep.equal([
       ['autumn', 1, null],

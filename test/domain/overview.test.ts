@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { DAY_MS } from '../../domain/durations.ts'
+import { areFilters, readFilters } from '../../domain/figures/filters.ts'
 import {
   areFew,
   comparedRows,
@@ -22,13 +23,22 @@ const valueRow = (value: string, installs: number, before = 0): ComparedRow => (
 })
 
 describe('the overview', () => {
-  it('counts visits by one filter on visits, and under others says why not', () => {
-    expect(visitsBeside({})).to.deep.equal({ kind: 'all' })
-    expect(visitsBeside({ source: 'news' })).to.deep.equal({ kind: 'value', dimension: 'source', value: 'news' })
-    expect(visitsBeside({ source: '' })).to.deep.equal({ kind: 'value', dimension: 'source', value: '' })
-    expect(visitsBeside({ source: 'news', campaign: '' })).to.deep.equal({ kind: 'none', why: 'several_filters' })
-    for (const filters of [{ version: '1' }, { version: '1', source: 'news' }, { agent: '' }])
-      expect(visitsBeside(filters)).to.deep.equal({ kind: 'none', why: 'install_filter' })
+  it('counts visits of values of one dimension by sums, those under other filters on visits one by one, and none under filters on installs', () => {
+    const beside = (...texts: readonly string[]) => {
+      const filters = readFilters(texts)
+      if (!areFilters(filters)) throw new Error(texts.join(' '))
+      return visitsBeside(filters)
+    }
+    expect(beside()).to.deep.equal({ kind: 'all' })
+    for (const text of ['source:is:news', 'source:is_not:', 'source:is:a,b', 'page:is:/', 'page:is_not:/']) {
+      const [dimension, op, values = ''] = text.split(':')
+      const isNot = op === 'is_not'
+      expect(beside(text), text).to.deep.equal({ kind: 'values', isNot, dimension, values: values.split(',') })
+    }
+    for (const texts of [['page:is:/a,/b'], ['source:contains:n'], ['source:is:news', 'campaign:is:']])
+      expect(beside(...texts), texts.join(' ')).to.deep.equal({ kind: 'each' })
+    for (const texts of [['version:is:1'], ['version:is:1', 'source:is:news'], ['source:is:news', 'agent:is:']])
+      expect(beside(...texts), texts.join(' ')).to.deep.equal({ kind: 'none', why: 'install_filter' })
   })
 
   it('gives visits seven whole days to convert', () => {

@@ -143,7 +143,7 @@ describe('the pages that answer why', function () {
 
   it('count visits by two filters at once, as the list of them holds', async () => {
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
-    await page.goto(`${stage.url}/app/acme/visits?step=installed&source=newsletter`)
+    await page.goto(`${stage.url}/app/acme/visits?step=installed&filter=source:is:newsletter`)
     await page.locator('table.visits tbody tr').first().waitFor()
     const rows = await allRows(page, page.locator('table.visits tbody tr'))
     const tile = (title: string) =>
@@ -156,7 +156,7 @@ describe('the pages that answer why', function () {
     await until(async () => numberIn(await tile('Visited').textContent()) === rows)
     expect(numberIn(await tile('Installed').textContent())).to.equal(rows)
     expect(numberIn(await tile('Ran').textContent())).to.be.lessThan(rows + 1)
-    await page.goto(`${stage.url}/app/acme/visits?step=first_run&source=nobody`)
+    await page.goto(`${stage.url}/app/acme/visits?step=first_run&filter=source:is:nobody`)
     await page.getByText('No visit fits these filters').waitFor()
     await until(async () => (await tile('Visited').textContent()) === '0')
     await page.close()
@@ -313,7 +313,7 @@ describe('the pages that answer why', function () {
       await page.getByText(HOSTILE).first().waitFor()
     })
     const { page } = await stage.open('owner@acme.dev', WIDE_LIGHT)
-    await page.goto(`${stage.url}/app/acme/installs?path=homebrew&source=google`)
+    await page.goto(`${stage.url}/app/acme/installs?filter=path:is:homebrew&filter=source:is:google`)
     const file = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export exactly these' }).click()
     expect((await file).suggestedFilename()).to.equal('installs.csv')

@@ -147,7 +147,7 @@ async function checkVisits({ pages, connection }: Checked, compare: Compare, spa
   const largestFirst = [...(funnel.get('source_medium') ?? [])].sort(([, a], [, b]) => (b[0] ?? 0) - (a[0] ?? 0))
   for (const [value, counts] of largestFirst.slice(0, PAIRS)) {
     const [source = '', medium = ''] = value.split('\t').map(encodeURIComponent)
-    const asked = `visits/counts?since=${span.sinceMs}&until=${span.untilMs}&source=${source}&medium=${medium}`
+    const asked = `visits/counts?since=${span.sinceMs}&until=${span.untilMs}&filter=source:is:${source}&filter=medium:is:${medium}`
     compareCounts(compare, `visits of ${value}`, VISIT_STEPS, await everyCount(pages, asked), counts)
   }
   for (const [place, step] of VISIT_STEPS.entries()) {

@@ -112,9 +112,12 @@ function figurePaths(nowMs: number): readonly string[] {
     (page) => `${page}?website=${MAIN}`,
   )
   const whole = ['overview', 'checklist', 'usage', 'spend/imports', 'shared-commands', `shared-commands?${since(30)}`]
-  const filtered = ['source=newsletter', 'version=1.4.0', 'source=newsletter&campaign=launch'].flatMap((filter) =>
-    [7, 90].map((days) => `overview?${since(days)}&${filter}`),
-  )
+  const filtered = [
+    'filter=source:is:newsletter',
+    'filter=version:is:1.4.0',
+    'filter=source:is:newsletter&filter=campaign:is:launch',
+    'filter=referrer:contains:example',
+  ].flatMap((filter) => [7, 90].map((days) => `overview?${since(days)}&${filter}`))
   return [...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
 }
 
@@ -126,25 +129,25 @@ function installPaths(nowMs: number): readonly string[] {
     'resolution=counted',
     'resolution=pending',
     'eventType=first_run',
-    'path=brew',
-    'platform=windows',
-    'platform=plan9',
-    'agent=cursor',
-    'agent=',
+    'filter=path:is:brew',
+    'filter=platform:is:windows',
+    'filter=platform:is:plan9',
+    'filter=agent:is:cursor',
+    'filter=agent:is:',
     'reason=expired',
     'reason=nothing',
     'policy=handoff',
     'policy=latest_visit',
     'visit=nothing-like-this',
-    'source=newsletter',
-    'source=nothing',
-    'medium=cpc',
-    'campaign=campaign-7',
-    'referrer=r1.example',
-    `page=https://${MAIN}.example/docs/page-3`,
+    'filter=source:is:newsletter',
+    'filter=source:is:nothing',
+    'filter=medium:is:cpc',
+    'filter=campaign:is:campaign-7',
+    'filter=referrer:is:r1.example',
+    `filter=page:is:https://${MAIN}.example/docs/page-3`,
     `visitSince=${nowMs - 8 * DAY_MS}&visitUntil=${nowMs - 7 * DAY_MS}`,
     'ranBy=agent',
-    'platform=',
+    'filter=platform:is:',
     'resolution=matched&eventType=install_completed&leastVisitAge=3600&visitAgeBelow=5400',
   ]
   const bounds = ['', `website=${MAIN}&`, `since=${nowMs - 30 * DAY_MS}&`]
@@ -158,18 +161,18 @@ function visitPaths(nowMs: number): readonly string[] {
     'step=copied',
     'step=installed',
     'step=first_run',
-    'source=newsletter',
-    'source=nothing',
-    'medium=cpc&step=copied',
-    'campaign=campaign-7&step=installed',
-    'referrer=r1.example',
-    `page=https://${MAIN}.example/docs/page-3`,
+    'filter=source:is:newsletter',
+    'filter=source:is:nothing',
+    'filter=medium:is:cpc&step=copied',
+    'filter=campaign:is:campaign-7&step=installed',
+    'filter=referrer:is:r1.example',
+    `filter=page:is:https://${MAIN}.example/docs/page-3`,
     `agent=cursor&step=installed`,
   ]
   const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
   const several = [
-    'source=newsletter&medium=email',
-    'medium=cpc&step=copied&campaign=campaign-7',
+    'filter=source:is:newsletter&filter=medium:is:email',
+    'filter=medium:is_not:cpc&step=copied&filter=campaign:is:campaign-7,campaign-8',
     'step=installed&agent=cursor',
   ]
   return [

@@ -5,8 +5,10 @@ import { LOG_LIST_QUERY } from '../../../dashboard/api/logs.ts'
 import { installFilters } from '../../../dashboard/installs/list.ts'
 import { directedFilters, type DirectedFilters } from '../../../dashboard/logs/filters.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
+import type { FigureFilter } from '../../../domain/figures/filters.ts'
 import { RECEIPT_OR_TOKEN } from '../../../domain/receipt.ts'
 import { checkSchema } from '../../../domain/schema/check-schema.ts'
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { JsonSchema } from '../../../domain/schema/json-schema.ts'
 import type { InstallFilters } from '../../../ports/facts/pages/installs.ts'
 import type { CommandArguments } from '../../../runtime/settings/settings.ts'
@@ -33,6 +35,9 @@ const INSTALL_FLAGS = {
   policy: '--policy',
   visit: '--visit',
   eventType: '--event-type',
+} as const
+/** Each is the exact value of a dimension. */
+const VALUE_FLAGS = {
   path: '--path',
   platform: '--platform',
   agent: '--agent',
@@ -59,7 +64,12 @@ export function logFlags(run: CommandArguments): DirectedFilters | null {
 /** Null, with a message on standard error, if a flag is invalid. */
 export function installFlags(run: CommandArguments): InstallFilters | null {
   const values = valuesOf(run, INSTALL_FLAGS, INSTALL_LIST_QUERY)
-  return values === null ? null : installFilters(values)
+  if (values === null) return null
+  const filters = keysOf(VALUE_FLAGS).flatMap((dimension): FigureFilter[] => {
+    const value = run.flags.get(VALUE_FLAGS[dimension])
+    return value === undefined ? [] : [{ dimension, op: 'is', values: [value] }]
+  })
+  return installFilters(values, filters)
 }
 
 /** The period of `--since` and `--until`; null, with a message on standard error, if one is invalid. */

@@ -10,19 +10,17 @@ import {
   type InstallDimension,
   type LeftOutChoice,
 } from '../../../domain/figures/installs.ts'
-import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
+import { recordOf } from '../../../domain/typed-keys.ts'
 import { at, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
+import { askedFilters, filterCondition, type FilterParameters } from './figure-filters.ts'
 import { websitesAsked, type AskedWebsites } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
 /** By these besides the dimensions that people choose: how the visit of an install was found, and why it has none. */
 export type InstallColumn = InstallDimension | 'policy' | 'reason'
 
-/** An exact value of each; installs without a visit have no value of a dimension of the visit. */
-export type InstallFigureFilters = { readonly [D in InstallDimension]?: string }
-
 export type InstallPeriod = AskedWebsites &
-  InstallFigureFilters & {
+  FilterParameters & {
     readonly since_ms: number
     readonly until_ms: number
     /** Without it installs from CI, containers and tests are left out. */
@@ -37,6 +35,20 @@ export interface InstallFigureRow {
   readonly value: string
   /** In the order of `INSTALL_COUNTS`. */
   readonly counts: readonly number[]
+}
+
+type TrendPeriod = InstallPeriod & {
+  readonly column: InstallColumn
+  readonly trend_since_ms: number
+  readonly trend_part_ms: number
+}
+
+/** By position: a part, and its installs. */
+interface InstallTrendRow {
+  readonly row: string
+  readonly value: string
+  readonly parts: readonly number[]
+  readonly installs: readonly number[]
 }
 
 interface AgentPageRow {
@@ -92,14 +104,24 @@ export function leftOutCondition(choice: LeftOutChoice | undefined): string {
   return choice === undefined ? 'NOT is_left_out' : COUNTED_WITH[choice]
 }
 
+/** Conditions on counted installs. One without a visit has no value of a dimension of the visit. */
+export function countedFilters(params: FilterParameters): readonly string[] {
+  return askedFilters(params).map((filter) =>
+    filterCondition(
+      filter,
+      COLUMN_OF[filter.dimension],
+      isOriginDimension(filter.dimension) ? "resolution = 'matched' AND is_visit_known" : 'true',
+    ),
+  )
+}
+
 /** Events of figures, each once. The filters stand in `WHERE`: before that, two versions of a row may be read. */
 export function eventsSql(period: InstallPeriod, columns: readonly string[]): string {
-  const filters = keysOf(COLUMN_OF).filter((column) => Object.hasOwn(period, column))
-  const wanted = filters.map((column) => {
-    const condition = `${COLUMN_OF[column]} = {${column}:String}`
-    return isOriginDimension(column) ? `resolution = 'matched' AND is_visit_known AND ${condition}` : condition
-  })
-  const conditions = ["kind IN ('install', 'upgrade', 'reinstall')", leftOutCondition(period.left_out), ...wanted]
+  const conditions = [
+    "kind IN ('install', 'upgrade', 'reinstall')",
+    leftOutCondition(period.left_out),
+    ...countedFilters(period),
+  ]
   return `(SELECT ${columns.join(', ')} FROM ${once('counted_installs')}
     PREWHERE ${websitesAsked(period)} AND ${withinPeriod('received_at')} WHERE ${conditions.join(' AND ')})`
 }
@@ -131,6 +153,16 @@ export const COUNTED_INSTALL_QUERIES = {
       GROUP BY hour, row, value
       ORDER BY hour, row = 'value', counts[1] DESC, value LIMIT ${MAX_HOUR_VALUES} BY hour
     ) GROUP BY row, value ORDER BY counts[1] DESC, value LIMIT ${MAX_VALUES}`
+  }),
+
+  /** Installs of each value in equal parts of a time, which are numbered from 0; parts without one are left out. The greatest first. */
+  installsByPart: pageOf<TrendPeriod, InstallTrendRow>((period) => {
+    const { column } = period
+    return `SELECT row, if(row = 'value', own, '') AS value, sumMap([part], [toUInt32(1)]) AS trend, trend.1 AS parts, trend.2 AS installs
+    FROM (SELECT ${rowSql(column)} AS row, ${COLUMN_OF[column]} AS own,
+        toUInt16(intDiv(toUnixTimestamp64Milli(received_at) - {trend_since_ms:Int64}, {trend_part_ms:Int64})) AS part
+      FROM ${eventsSql(period, [...new Set([...RESULT, 'is_visit_known', COLUMN_OF[column]])])} WHERE kind = 'install')
+    GROUP BY row, value ORDER BY count() DESC, value LIMIT ${MAX_HOUR_VALUES}`
   }),
 
   /** Installs that have a visit, by the bucket of the time between the two. */

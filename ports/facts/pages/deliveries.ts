@@ -1,11 +1,14 @@
 /** Deliveries of an organisation's websites: counted by state and by provider answer, and as a list. */
 
+import { DAY_MS } from '../../../domain/durations.ts'
 import { keysOf } from '../../../domain/typed-keys.ts'
 import type { DeliveryError, DeliveryGroup } from '../../../domain/delivery/counts.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
+import { countedFilters } from './counted-installs.ts'
+import type { FilterParameters } from './figure-filters.ts'
 import type { LogWindow } from './logs.ts'
-import { OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
+import { momentAt, OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 
 interface DeliveryErrorRow extends DeliveryError {
   /** The latest of these attempts. */
@@ -32,7 +35,8 @@ interface LastAttemptRow {
   readonly words: string
 }
 
-export type DeliveryListFilters = {
+/** Filters of figures say which install events the deliveries are of. */
+export type DeliveryListFilters = FilterParameters & {
   readonly website?: string
   readonly destination?: string
   readonly status?: string
@@ -105,28 +109,51 @@ function answeredSo(params: DeliveryPageParams, key: 'event_id' | 'website, even
   return [`(${key}) IN (SELECT ${key} FROM attempts PREWHERE ${all.join(' AND ')})`]
 }
 
+function whereAll(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+}
+
+/** No provider takes an event that is older. */
+const OLDEST_EVENT_MS = 31 * DAY_MS
+
+/** On deliveries and attempts: they are of events that fit the filters of figures, whether figures count these or not. */
+function ofFilteredEvents(params: LogWindow & FilterParameters): readonly string[] {
+  const conditions = countedFilters(params)
+  if (conditions.length === 0) return []
+  const received = `received_at >= ${momentAt(params.since_ms - OLDEST_EVENT_MS)} AND received_at < ${momentAt(params.until_ms)}`
+  return [
+    `(website, event_id) IN (SELECT website, event_id FROM ${once('counted_installs')}
+      PREWHERE ${OF_ORGANIZATION} AND ${received} WHERE kind != 'superseded' AND ${conditions.join(' AND ')})`,
+  ]
+}
+
 export const DELIVERY_QUERIES = {
   /** Deliveries that changed in a period, by destination, status and reason, each with one example. */
-  deliveryGroups: pageOf<LogWindow & { readonly now_ms: number }, DeliveryGroup>(`
+  deliveryGroups: pageOf<LogWindow & FilterParameters & { readonly now_ms: number }, DeliveryGroup>(
+    (params) => `
     SELECT website, destination, provider, status, reason, count() AS deliveries,
       toUnixTimestamp64Milli(min(changed_at)) AS first_ms, toUnixTimestamp64Milli(max(changed_at)) AS last_ms,
       argMax(event_id, changed_at) AS example,
       countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('now_ms')} + INTERVAL 2 HOUR) AS expiring,
       countIf(status = 'failed' AND deadline_at > ${at('now_ms')}) AS replayable
-    FROM ${once('deliveries')} WHERE ${OF_ORGANIZATION} AND ${withinPeriod('changed_at')}
+    FROM ${once('deliveries')} WHERE ${[OF_ORGANIZATION, withinPeriod('changed_at'), ...ofFilteredEvents(params)].join(' AND ')}
     GROUP BY website, destination, provider, status, reason
-    ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
+    ORDER BY website, destination, status, deliveries DESC LIMIT 5000`,
+  ),
 
   /** Attempts of a period that failed, by the provider's answer. No FINAL: an attempt that is stored twice has one ID. */
-  deliveryErrors: pageOf<LogWindow & { readonly limit: number }, DeliveryErrorRow>(`
+  deliveryErrors: pageOf<LogWindow & FilterParameters & { readonly limit: number }, DeliveryErrorRow>(
+    (params) => `
     SELECT website, destination, provider, response_status AS status, code,
       uniqExact(event_id) AS deliveries, uniqExact(attempt_id) AS tries,
       toUnixTimestamp64Milli(min(started_at)) AS first_ms, toUnixTimestamp64Milli(max(started_at)) AS last_ms,
       argMax(event_id, (started_at, attempt_id)) AS example,
       argMax(attempt_id, (started_at, attempt_id)) AS example_attempt
     FROM attempts PREWHERE ${OF_ORGANIZATION} AND ${withinPeriod('started_at')} AND outcome NOT IN ${GOOD_OUTCOMES}
+    ${whereAll(ofFilteredEvents(params))}
     GROUP BY website, destination, provider, status, code
-    ORDER BY deliveries DESC, last_ms DESC ${pageLimit()}`),
+    ORDER BY deliveries DESC, last_ms DESC ${pageLimit()}`,
+  ),
 
   /** The providers' answers to these attempts, by the attempts' keys. */
   attemptWords: pageOf<DeliveryKeys & { readonly attempt_ids: readonly string[] }, AttemptWordsRow>(`
@@ -140,7 +167,12 @@ export const DELIVERY_QUERIES = {
     // The event alone is compared much faster than the whole key, and leaves few deliveries to compare.
     const keys = [OF_ORGANIZATION, ...answeredSo(params, 'event_id')]
     const answered = answeredSo(params, 'website, event_id, destination')
-    const conditions = [withinPeriod('changed_at'), ...wanted(OF_DELIVERIES, params), ...answered]
+    const conditions = [
+      withinPeriod('changed_at'),
+      ...wanted(OF_DELIVERIES, params),
+      ...answered,
+      ...ofFilteredEvents(params),
+    ]
     return `SELECT ${DELIVERY_LINE.sql} FROM ${once('deliveries')}
       PREWHERE ${keys.join(' AND ')} WHERE ${conditions.join(' AND ')}
       ${newestFirst('changed_at', 'job_id')} ${pageLimit()}`

@@ -57,7 +57,7 @@ export const FIGURE_QUERIES = {
   ),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
-  /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or one value of another. */
+  /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or some values of another. */
   rolledSteps: pageOf<RolledSteps, StepRow>(rolledSteps),
 } as const
 

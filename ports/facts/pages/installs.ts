@@ -1,7 +1,7 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
-import { ORIGIN_DIMENSIONS, type LeftOutChoice } from '../../../domain/figures/installs.ts'
-import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
+import type { InstallDimension, LeftOutChoice } from '../../../domain/figures/installs.ts'
+import { keysOf, partialOf } from '../../../domain/typed-keys.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import {
@@ -17,25 +17,22 @@ import {
   resolvedAs,
   withinPeriod,
 } from '../query-parts.ts'
-import { leftOutCondition } from './counted-installs.ts'
+import { countedFilters, leftOutCondition } from './counted-installs.ts'
+import { askedFilters, filterCondition, type FilterParameters } from './figure-filters.ts'
 import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
 import { ISSUED_AT, issuedWithin, OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
 /**
- * What figures count an event by: its kind, what its machine said, and where its visit came from, which is empty if the visit does not say. Events
- * that no figure counts are then left out; `left_out` has those from CI, containers and tests.
+ * With a kind, or a filter on what only figures know of an event, the list has no event that no figure counts; `left_out` has those from CI,
+ * containers and tests.
  */
-type CountedFilters = { readonly [N in keyof typeof COUNTED]?: string }
-
-export type InstallFilters = CountedFilters & {
+export type InstallFilters = FilterParameters & {
+  readonly kind?: string
   readonly installation_id?: string
   readonly resolution?: string
   readonly event_type?: string
-  readonly install_path?: string
-  readonly platform?: string
-  readonly agent?: string
   readonly ran_by?: 'agent' | 'person'
   /** Why it is unmatched. */
   readonly reason?: string
@@ -95,9 +92,6 @@ export type VisitSourceRow = RowsOf<typeof VISIT_SOURCE>
 const NARROWING = {
   installation_id: 'installation_id = {installation_id:String}',
   event_type: 'event_type = {event_type:String}',
-  install_path: 'install_path = {install_path:String}',
-  platform: 'platform = {platform:String}',
-  agent: 'agent = {agent:String}',
   ran_by: "(agent = '') = ({ran_by:String} = 'person')",
 } as const
 
@@ -120,18 +114,28 @@ const DECIDED = {
   visit_age_below_s: `visit_id != '' AND ${VISIT_AGE_S} < {visit_age_below_s:UInt32}`,
 } as const
 
-const OF_VISIT = recordOf(
-  ORIGIN_DIMENSIONS,
-  (name) => `resolution = 'matched' AND is_visit_known AND ${name} = {${name}:String}`,
-)
-/** Conditions on the row of the event among those that are counted. */
-const COUNTED = {
-  kind: 'kind = {kind:String}',
-  version: 'product_version = {version:String}',
-  country: 'country = {country:String}',
-  place: 'place = {place:String}',
-  ...OF_VISIT,
-} as const
+/** Columns by which the event itself is filtered, whether it is counted or not. */
+const OWN_COLUMNS: Readonly<Partial<Record<InstallDimension, string>>> = {
+  path: 'install_path',
+  platform: 'platform',
+  agent: 'agent',
+}
+
+function ownConditions(params: FilterParameters): readonly string[] {
+  return askedFilters(params).flatMap((filter) => {
+    const column = OWN_COLUMNS[filter.dimension]
+    return column === undefined ? [] : [filterCondition(filter, column)]
+  })
+}
+
+/** The filters for which the row of the event among those that are counted is asked. */
+function countedAlone(params: FilterParameters): FilterParameters {
+  const asked = askedFilters(params).filter(({ dimension }) => OWN_COLUMNS[dimension] === undefined)
+  return partialOf(
+    asked.map(({ name }) => name),
+    (name) => params[name],
+  )
+}
 
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 
@@ -169,7 +173,8 @@ const OUTCOME = {
 /** Counted as that, by the table from which figures come. */
 function countedConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
   const outcome = params.kind === undefined ? [] : filterConditions(OUTCOME, params)
-  const conditions = [...filterConditions(COUNTED, params), ...outcome]
+  const kind = params.kind === undefined ? [] : ['kind = {kind:String}']
+  const conditions = [...kind, ...countedFilters(countedAlone(params)), ...outcome]
   if (conditions.length === 0 && params.left_out !== 'only') return []
   const key = 'organization, website, received_at, event_id'
   return [
@@ -226,7 +231,7 @@ function pageConditions(asked: InstallWindow & InstallPageFilters, scope: string
   const params = ownFilters(asked)
   const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
   return {
-    bounds: `${scope} AND ${withinPeriod('received_at')}${after}${joined([...filterConditions(NARROWING, params), ...countedConditions(asked, scope)])}`,
+    bounds: `${scope} AND ${withinPeriod('received_at')}${after}${joined([...filterConditions(NARROWING, params), ...ownConditions(params), ...countedConditions(asked, scope)])}`,
     decided: [...filterConditions(DECIDED, params), ...visitConditions(params)],
   }
 }

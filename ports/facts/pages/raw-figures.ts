@@ -59,29 +59,38 @@ const topCells = (by: By): string =>
 const STEP_COUNTS =
   '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
 const MAX_HOURS = 1_000
+/** Of more than a year. */
+const MAX_QUARTERS = 40_000
 
-/** The funnel: visits that began in each quarter of an hour, and how many of them reached each step. */
-export const visitSteps = (period: RawPeriod): string => `
+/** Visits that began in each quarter of an hour, and how many of them reached each step. */
+export const stepsOfVisits = (visits: string): string => `
   SELECT toUnixTimestamp(toStartOfFifteenMinutes(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
-  FROM (${visitsSql(period)}) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+  FROM (${visits}) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_QUARTERS}`
+
+/** The funnel of each quarter of an hour. */
+export const visitSteps = (period: RawPeriod): string => stepsOfVisits(visitsSql(period))
 
 const { page: _, ...OF_FIRST_PAGE } = COUNTED_BY
 const FIRST_PAGE_VALUES = { ...OF_FIRST_PAGE, source_campaign: SOURCE_CAMPAIGN }
 /** A visit counts by the values of its first page view, and for each page that it saw. */
-const BEGINNINGS = Object.fromEntries(
+export const BEGINNINGS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(FIRST_PAGE_VALUES).map(([dimension, value]) => [`by_${dimension}`, value]),
 )
 const VISIT_PAIRS = Object.keys(FIRST_PAGE_VALUES).map((dimension) => `('${dimension}', by_${dimension})`)
 
-/** The funnel: visits of the period by value, and how many of them reached each step. */
-export const funnelCells = (period: RawPeriod, by: By = 'all'): string => `
+/** Visits that have the columns `BEGINNINGS` by value, and how many of them reached each step. */
+export const cellsOfVisits = (visits: string, by: By = 'all'): string => `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
     ${STEP_COUNTS}
   FROM (
     SELECT *, arrayConcat([('visits', ''), ${VISIT_PAIRS.join(', ')}], arrayMap(page -> ('page', page), pages),
       arrayMap(page -> ('pages_seen', ''), pages)) AS pairs
-    FROM (${visitsSql(period, { columns: BEGINNINGS })})
+    FROM (${visits})
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
+
+/** The funnel: visits of the period by value. */
+export const funnelCells = (period: RawPeriod, by: By = 'all'): string =>
+  cellsOfVisits(visitsSql(period, { columns: BEGINNINGS }), by)
 
 const eventsReceived = (period: RawPeriod): string =>
   ofEvents(period, `SELECT event_id FROM installs WHERE ${received(period)}`)

@@ -13,8 +13,8 @@ export type RolledPeriod = AskedWebsites & {
   readonly column: Dimension
 }
 
-/** Of one value; of the total, which has an empty one, if it is absent. */
-export type RolledSteps = RolledPeriod & { readonly value?: string }
+/** Of some values together; of the total, which has an empty one, if they are absent. */
+export type RolledSteps = RolledPeriod & { readonly values?: readonly string[] }
 
 export interface RolledCellRow {
   readonly value: string
@@ -53,11 +53,9 @@ export const rolledCells = (period: RolledPeriod): string => `
   ARRAY JOIN cells AS cell GROUP BY value
   ORDER BY counts[5] > 0 DESC, counts[1] DESC, value LIMIT ${MAX_VALUES}`
 
-const valueAsked = (period: RolledSteps): string => (period.value === undefined ? "''" : '{value:String}')
-
 export const rolledSteps = (period: RolledSteps): string => `
   SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
-  ARRAY JOIN cells AS cell WHERE cell.1 = ${valueAsked(period)} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
+  ARRAY JOIN cells AS cell WHERE ${period.values === undefined ? "cell.1 = ''" : 'has({values:Array(String)}, cell.1)'} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
 
 const MARKS = `SELECT organization, website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
   FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')} GROUP BY organization, website, hour`

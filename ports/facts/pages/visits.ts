@@ -1,14 +1,16 @@
 /** Visits of an organisation's websites, newest first, each with the steps that it has reached: what figures count, one by one. */
 
-import { keysOf } from '../../../domain/typed-keys.ts'
+import { isOriginDimension } from '../../../domain/figures/installs.ts'
 import type { LaterStep, VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, pageLimit, pageOf } from '../query-parts.ts'
 import { COUNTED_BY, IS_PERSONS_VIEW } from '../visits.ts'
+import { askedFilters, filterCondition, filterConditionOfAny, type FilterParameters } from './figure-filters.ts'
 import type { LogWindow } from './logs.ts'
 import { OF_ORGANIZATION } from './ranges.ts'
-import { KEY_ID } from './raw-figures.ts'
+import { BEGINNINGS, cellsOfVisits, KEY_ID, stepsOfVisits, type CellRow } from './raw-figures.ts'
+import type { StepRow } from './rolled-figures.ts'
 import { viewedWithin, visitsSql } from './sittings.ts'
 
 const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES])
@@ -16,7 +18,8 @@ const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...
 /** 1: the visit reached this step. */
 export type VisitLineRow = RowsOf<typeof VISIT_LINE> & { readonly [S in LaterStep]: number }
 
-export type VisitFilters = { readonly [D in keyof typeof COUNTED_BY]?: string } & {
+/** Filters on machines fit no visit: whoever asks leaves them out. */
+export type VisitFilters = FilterParameters & {
   readonly step?: LaterStep
   /** The visit led to an install that this agent ran. */
   readonly agent?: string
@@ -61,27 +64,33 @@ const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countI
 
 const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
 
-/** Columns of a visit by which it is chosen: those of its first page view. */
-const CHOSEN_BY = keysOf(COUNTED_BY).filter((name) => name !== 'page')
-
-function isAskedValue(name: keyof typeof COUNTED_BY): string {
-  return `${COUNTED_BY[name]} = {${name}:String}`
+/** The filters on visits, each with its dimension. */
+function asked(params: VisitFilters) {
+  return askedFilters(params).flatMap((filter) => {
+    const { dimension } = filter
+    return isOriginDimension(dimension) ? [{ filter, dimension }] : []
+  })
 }
 
-/** Dimensions that the visit's first page view decides. */
+/** Those that the visit's first page view decides. */
 function beginningsAsked(params: VisitFilters) {
-  return CHOSEN_BY.filter((name) => params[name] !== undefined)
+  return asked(params).filter(({ dimension }) => dimension !== 'page')
 }
 
 /** On page views: what the first of a visit that is asked for meets. */
 function firstViewCondition(params: VisitFilters): string {
-  return allOf(beginningsAsked(params).map(isAskedValue))
+  return allOf(beginningsAsked(params).map(({ filter, dimension }) => filterCondition(filter, COUNTED_BY[dimension])))
 }
 
-/** Sittings that saw the page, in an hour of the window or a later one. */
-function sawPage(window: VisitWindow): string {
-  return `(website, sitting) IN (SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE ${isAskedValue('page')}
-    UNION ALL SELECT website, sitting FROM visit_hours PREWHERE ${OF_ORGANIZATION} WHERE has(pages, {page:String}))`
+/** Those on pages, of which one that was seen must fit. */
+function pagesAsked(params: VisitFilters) {
+  return asked(params).filter(({ filter, dimension }) => dimension === 'page' && filter.op !== 'is_not')
+}
+
+/** Sittings that saw such a page, in an hour of the window or a later one. */
+function sawPage(window: VisitWindow, isPage: string, areAmongPages: string): string {
+  return `(website, sitting) IN (SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE ${isPage}
+    UNION ALL SELECT website, sitting FROM visit_hours PREWHERE ${OF_ORGANIZATION} WHERE ${areAmongPages})`
 }
 
 /**
@@ -93,15 +102,20 @@ function wantedViews(window: VisitWindow): string {
   if (beginningsAsked(window).length > 0)
     isWanted.push(`(${first} OR (website, sitting) IN (
       SELECT website, sitting FROM visits PREWHERE ${OF_ORGANIZATION} AND ${viewedWithin(window)} WHERE sitting != '' AND ${first}))`)
-  if (window.page !== undefined) isWanted.push(`(${isAskedValue('page')} OR sitting != '' AND ${sawPage(window)})`)
+  for (const { filter } of pagesAsked(window)) {
+    const isPage = filterCondition(filter, COUNTED_BY.page)
+    const saw = sawPage(window, isPage, filterConditionOfAny(filter, 'pages'))
+    isWanted.push(`(${isPage} OR sitting != '' AND ${saw})`)
+  }
   return allOf(isWanted)
 }
 
 /** On visits. */
 function askedOfVisit({ step, agent, ...params }: VisitFilters): readonly string[] {
   return [
-    ...beginningsAsked(params).map((name) => `by_${name} = {${name}:String}`),
-    ...(params.page === undefined ? [] : ['has(pages, {page:String})']),
+    ...asked(params).map(({ filter, dimension }) =>
+      dimension === 'page' ? filterConditionOfAny(filter, 'pages') : filterCondition(filter, `by_${dimension}`),
+    ),
     ...(step === undefined ? [] : [STEP_COLUMNS[step]]),
     ...(agent === undefined ? [] : ['has(agents, {agent:String})']),
   ]
@@ -114,11 +128,23 @@ function allOf(conditions: readonly string[]): string {
 /** Visits of a window with the steps that each reached, as figures count them. */
 function steppedVisits(params: VisitWindow & VisitKeyIds, more: readonly string[] = []): string {
   const own = more.map((name) => [name, name] as const)
-  const chosen = beginningsAsked(params).map((name) => [`by_${name}`, COUNTED_BY[name]] as const)
+  const chosen = beginningsAsked(params).map(({ dimension }) => [`by_${dimension}`, COUNTED_BY[dimension]] as const)
   return visitsSql(params, { columns: Object.fromEntries([...own, ...chosen]), condition: wantedViews(params) })
 }
 
+/** Only those that the filters ask for. */
+function filteredVisits(params: VisitWindow & VisitKeyIds): string {
+  const visits = visitsSql(params, { columns: BEGINNINGS, condition: wantedViews(params) })
+  return `SELECT * FROM (${visits}) WHERE ${allOf(askedOfVisit(params))}`
+}
+
 export const VISIT_QUERIES = {
+  /** Of each quarter of an hour of a window: visits, and how many of them reached each step. */
+  filteredVisitSteps: pageOf<VisitWindow & VisitKeyIds, StepRow>((params) => stepsOfVisits(filteredVisits(params))),
+
+  /** Of a window, by value. */
+  filteredVisitCells: pageOf<VisitWindow & VisitKeyIds, CellRow>((params) => cellsOfVisits(filteredVisits(params))),
+
   /** How many page views a window has, before they are put together to visits: it decides how long a window may be. */
   visitsWithin: pageOf<VisitWindow, VisitsWithinRow>((params) => {
     const isWanted = `${IS_PERSONS_VIEW} AND ${wantedViews(params)}`

@@ -268,7 +268,7 @@ async function downloads(connection: FactsConnection): Promise<string> {
   const cursors = { write: () => '', read: () => null }
   const clock = { elapsedMs: () => performance.now() }
   let text = ''
-  const asked = { query: { since: sinceMs, until: beforeMs }, nowMs: Date.now() }
+  const asked = { query: { since: sinceMs, until: beforeMs }, nowMs: Date.now(), filters: [] }
   const deliveries = deliveryTable(reads, asked)
   if ('code' in deliveries) return expect.fail(deliveries.code)
   const tables = [
