@@ -67,6 +67,9 @@ const LIMITS_IN_FORCE = {
   webhooks: 10,
   webhookTryMs: 3 * DAY_MS,
   webhookSecretOverlapMs: DAY_MS,
+  apiKeys: 20,
+  /** A year, whichever it is. */
+  apiKeyDays: 366,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },
   logRetentionDays: { min: 7, fallback: 30 },

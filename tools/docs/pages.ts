@@ -144,6 +144,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   webhooks: 'Webhooks of one organisation',
   webhookTryMs: 'Time for which an event is retried at a webhook',
   webhookSecretOverlapMs: 'Time for which the previous secret of a webhook also signs',
+  apiKeys: 'API keys of one organisation; ended ones do not count',
+  apiKeyDays: 'Days until an API key ends',
   csvExportEvents: 'Install events of a CSV export, most recent first',
   activityEntries: 'Activity entries of a request',
   organizationsOwned: 'Organisations that a person owns',
