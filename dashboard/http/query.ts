@@ -30,13 +30,18 @@ export function parametersIn(text: string): URLSearchParams | Refusal {
   return new URLSearchParams(text)
 }
 
-/** Refuses unknown and repeated parameters; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
+/** Refuses unknown parameters, and repeated ones unless they are lists; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
 export function readQuery(query: URLSearchParams, { query: schema = NO_QUERY, rate }: QueriedRoute): ReadQuery {
   if (isFromProvider(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
-  const twice = firstRepeated(names)
+  const twice = firstRepeated(names.filter((name) => schema[name]?.type !== 'array'))
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
-  const value = Object.fromEntries([...query].map(([name, text]) => [name, valueOf(text, schema[name]?.type)]))
+  const value = Object.fromEntries(
+    [...query].map(([name, text]) => {
+      const type = schema[name]?.type
+      return [name, type === 'array' ? query.getAll(name) : valueOf(text, type)]
+    }),
+  )
   const misread = names.find((name) => schema[name]?.type === 'integer' && typeof value[name] === 'string')
   if (misread !== undefined)
     return refuseField(`/${misread}`, `must be a whole number of at most ${MOST_DIGITS} digits`)

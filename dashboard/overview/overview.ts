@@ -22,7 +22,8 @@ import { listedInstalls, sourceRows, totalOf } from '../figures/answers.ts'
 import { checklistOf } from '../figures/checklist.ts'
 import { installFigureFilters, type OrganizationSource, type ZonedSource } from '../figures/pages.ts'
 import { periodBefore, type FiguresPeriod } from '../figures/period.ts'
-import { readFigures, readSteps, readValueSteps, type FigureSource } from '../figures/read-figures.ts'
+import { readFigures } from '../figures/read-figures.ts'
+import { readVisitSteps } from '../figures/visit-steps.ts'
 import {
   installFiguresOf,
   installSlices,
@@ -118,21 +119,6 @@ async function readSide(source: ZonedSource, period: FiguresPeriod, { visits, st
         visits: counted,
       }).rows
     }),
-  }
-}
-
-async function readVisitSteps(
-  source: FigureSource,
-  steps: ReturnType<typeof stepsOf>,
-  visits: AskedOfOverview['visits'],
-) {
-  switch (visits.kind) {
-    case 'all':
-      return readSteps(source, 'visits', steps)
-    case 'value':
-      return readValueSteps(source, visits, steps)
-    case 'none':
-      return null
   }
 }
 

@@ -8,7 +8,6 @@ import { sha256Hex } from '../../common/digest.ts'
 import { compileCatalog, emptyCompileMemory, type Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
 import { readIndex } from '../../domain/published/index.ts'
-import type { ApiKey } from '../../domain/people/api-key.ts'
 import { INDEX_KEY, indexName, type CatalogPlace } from '../../domain/published/place.ts'
 import { RIGHTS_KINDS } from '../../domain/published/rights-mark.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
@@ -49,8 +48,6 @@ export interface ClusterDirectory extends Directory {
 /** Until all of these are known, nobody has any rights: with only some of the members, the wrong people could decide. */
 const DECISIVE: readonly ResourceKind[] = RIGHTS_KINDS
 
-const NO_KEYS: readonly ApiKey[] = []
-
 export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPace = {}): ClusterDirectory {
   let view: DirectoryView | null = null
   const onChange = (): void => {
@@ -69,7 +66,7 @@ export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPac
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
     members: () => (isKnown() ? current().compilation.people.members : []),
-    apiKeys: () => (isKnown() ? current().compilation.people.apiKeys : NO_KEYS),
+    apiKeys: () => (isKnown() ? current().compilation.people.apiKeys : new Map()),
     inventory: createInventory(() => current().listed, options.nowMs),
     rightsAge: index.rightsAge,
     catalogNumber: index.number,

@@ -9,27 +9,27 @@ import type { Resource } from './objects.ts'
 
 /** The keys that open something. Only the dashboard reads this; it is not part of the catalog. */
 export interface ApiKeysInForce {
-  /** The oldest first. */
-  readonly apiKeys: readonly ApiKey[]
+  /** By their hash, the oldest first. */
+  readonly apiKeys: ReadonlyMap<string, ApiKey>
   /** Unix ms: from then on the same objects give another result. Infinity if they never do. */
   readonly changesAtMs: number
 }
 
 const MOST_MS = LIMITS.apiKeyDays * DAY_MS
 
-interface Around {
+interface KeysBefore {
   readonly nowMs: number
-  /** Keys so far, by organisation. */
+  /** Keys so far, by organisation and by hash. */
   readonly counts: Map<string, number>
-  readonly hashes: Set<string>
+  readonly made: Map<string, ApiKey>
 }
 
 export function compileApiKeys(compiler: Compiler, nowMs: number): ApiKeysInForce {
-  const around: Around = { nowMs, counts: new Map(), hashes: new Set() }
+  const around: KeysBefore = { nowMs, counts: new Map(), made: new Map() }
   const resources = compiler.objects.resources.ApiKey
-  const apiKeys = resources.flatMap((resource) => compileApiKey(compiler, resource, around) ?? [])
+  for (const resource of resources) compileApiKey(compiler, resource, around)
   const changesAtMs = resources.reduce((next, { spec }) => Math.min(next, nextChangeMs(spec, nowMs)), Infinity)
-  return { apiKeys, changesAtMs }
+  return { apiKeys: around.made, changesAtMs }
 }
 
 /** When the key ends, or before that when its end is near enough. */
@@ -38,11 +38,12 @@ function nextChangeMs({ expiresAt }: { readonly expiresAt: string }, nowMs: numb
   return [expiresAtMs - MOST_MS, expiresAtMs].find((ms) => ms > nowMs) ?? Infinity
 }
 
-function compileApiKey(compiler: Compiler, resource: Resource<'ApiKey'>, around: Around): ApiKey | null {
+function compileApiKey(compiler: Compiler, resource: Resource<'ApiKey'>, around: KeysBefore): void {
   const organization = organizationOf(compiler, resource)
-  if (organization === null || displayNameOf(compiler, resource) === null) return null
+  if (organization === null || displayNameOf(compiler, resource) === null) return
   const key = apiKeyFrom(resource, organization.id)
-  return isInTime(compiler, resource, key, around) && isPlaced(compiler, resource, key, around) ? key : null
+  if (isInTime(compiler, resource, key, around) && hasPlace(compiler, resource, key, around))
+    around.made.set(key.hash, key)
 }
 
 /** An ended one takes up no place. */
@@ -50,7 +51,7 @@ function isInTime(
   compiler: Compiler,
   resource: Resource<'ApiKey'>,
   { expiresAtMs }: ApiKey,
-  { nowMs }: Around,
+  { nowMs }: KeysBefore,
 ): boolean {
   if (expiresAtMs - nowMs > MOST_MS) {
     const message = `must be at most ${LIMITS.apiKeyDays} days ahead`
@@ -61,13 +62,13 @@ function isInTime(
   return expiresAtMs > nowMs
 }
 
-function isPlaced(
+function hasPlace(
   compiler: Compiler,
   resource: Resource<'ApiKey'>,
   { organization, hash }: ApiKey,
-  { counts, hashes }: Around,
+  { counts, made }: KeysBefore,
 ): boolean {
-  if (hashes.has(hash)) {
+  if (made.has(hash)) {
     // Whose it is, is nobody's business: it may be of another organisation.
     compiler.report(resource, 'Duplicate', '/spec/keyHash', 'an older ApiKey has the same key')
     return false
@@ -78,6 +79,5 @@ function isPlaced(
     return false
   }
   counts.set(organization, count)
-  hashes.add(hash)
   return true
 }

@@ -2,7 +2,6 @@
 
 import { decodeBase64url, encodeBase64url } from '../base64url.ts'
 import type { KeyScope } from '../model.ts'
-import { oncePerObject } from '../once-per-object.ts'
 import type { Sha256Hex } from '../origin.ts'
 import type { ApiKeySpec } from '../resources/api-key-schema.ts'
 
@@ -38,11 +37,9 @@ export function presentedKey(authorization: string | undefined): string | null {
   return decodeBase64url(key.slice(PREFIX.length)) === null ? null : key
 }
 
-const byHash = oncePerObject((keys: readonly ApiKey[]) => new Map(keys.map((key) => [key.hash, key])))
-
-/** The key in force with this hash; null if there is none, or if it has ended. */
-export function keyInForce(keys: readonly ApiKey[], hash: string, nowMs: number): ApiKey | null {
-  const key = byHash(keys).get(hash)
+/** The key with this hash among those in force; null if there is none, or if it has ended. */
+export function keyInForce(keys: ReadonlyMap<string, ApiKey>, hash: string, nowMs: number): ApiKey | null {
+  const key = keys.get(hash)
   return key !== undefined && key.expiresAtMs > nowMs ? key : null
 }
 

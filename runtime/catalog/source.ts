@@ -46,8 +46,8 @@ export interface CatalogSource {
 export interface FolderCatalog extends CatalogSource {
   /** Who may do what, of the catalog in force. */
   readonly members: () => readonly Member[]
-  /** The same for programs. */
-  readonly apiKeys: () => readonly ApiKey[]
+  /** The same for programs, by the hash of their key. */
+  readonly apiKeys: () => ReadonlyMap<string, ApiKey>
   /** The objects of the folder and what they compile to, whether or not that is in force. */
   readonly latest: () => FolderView
   /** Its files, for whoever reads them beside this. */

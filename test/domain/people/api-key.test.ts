@@ -42,14 +42,14 @@ function compileAt(time: string, ...objects: readonly unknown[]): Compilation {
 
 describe('API keys', () => {
   const ACME = organization('acme')
-  const namesOf = ({ people }: Compilation): readonly string[] => people.apiKeys.map(({ name }) => name)
+  const namesOf = ({ people }: Compilation): readonly string[] => [...people.apiKeys.values()].map(({ name }) => name)
 
   it('belong to one organisation, and are no part of the catalog', () => {
     const without = compileAt(NOW, ACME)
     const { people, problems, catalog } = compileAt(NOW, ACME, apiKey('grafana'))
     expect(problems).to.deep.equal([])
     expect(catalog.version).to.equal(without.catalog.version)
-    expect(people.apiKeys).to.deep.equal([
+    expect([...people.apiKeys.values()]).to.deep.equal([
       {
         namespace: 'default',
         name: 'grafana',
@@ -100,7 +100,7 @@ describe('API keys', () => {
 
   it('are one object each: what has the key of an older one opens nothing, and learns nothing of that one', () => {
     const compiled = compileAt(NOW, ACME, organization('other'), apiKey('mine'), apiKey('copy', { of: 'other' }))
-    expect(compiled.people.apiKeys.map((key) => key.organization)).to.deep.equal(['acme'])
+    expect([...compiled.people.apiKeys.values()].map((key) => key.organization)).to.deep.equal(['acme'])
     expect(findings(compiled)).to.deep.equal(['ApiKey/copy Duplicate spec.keyHash: an older ApiKey has the same key'])
   })
 
@@ -146,10 +146,10 @@ describe('a key that a request shows', () => {
   })
 
   it('opens what it is for until it ends', () => {
-    const found = (number: number, nowMs: number) => keyInForce([key], keyHash(number), nowMs)
+    const found = (number: number, nowMs: number) => keyInForce(new Map([[key.hash, key]]), keyHash(number), nowMs)
     expect(found(7, 999)).to.equal(key)
     expect(found(7, 1_000)).to.equal(null)
     expect(found(8, 0)).to.equal(null)
-    expect(keyInForce([], keyHash(7), 0)).to.equal(null)
+    expect(keyInForce(new Map(), keyHash(7), 0)).to.equal(null)
   })
 })
