@@ -37,6 +37,7 @@ const LOADERS: { readonly [C in CommandName]: () => Promise<Command<C>> } = {
   restore: async () => (await import('./tools/backup/restore.ts')).restoreTool,
   erase: async () => (await import('./tools/erasure/erase.ts')).eraseTool,
   statement: async () => (await import('./tools/statement.ts')).statementTool,
+  key: async () => (await import('./tools/key.ts')).keyTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

@@ -21,7 +21,7 @@ import { createActivity } from './events/activity.ts'
 import { notingSignIns } from './events/notes.ts'
 import { createTrail } from './events/trail.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
-import { asCalled, type OrganizationCall, type Handler } from './http/call.ts'
+import { asCalled, type ScopedCall, type Handler } from './http/call.ts'
 import { cookieRules } from './http/cookies.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type Site } from './http/serve.ts'
@@ -29,6 +29,7 @@ import { redeliveryHandlers } from './installs/handlers.ts'
 import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
+import { keyAdminHandlers } from './keyed/keys.ts'
 import { logWatchHandlers } from './logs/handlers.ts'
 import { peopleHandlers } from './people/handlers.ts'
 import type { Roster } from './people/out-of-force.ts'
@@ -188,7 +189,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const readGroups = createReadGroups({ discovery, rules, nowMs })
   const known = createSessions({ hotState, randomness, personId, readGroups, nowMs })
   const sessions = notingSignIns(known, { directory, noteActivity, personId, logger })
-  const websitesOf = (call: OrganizationCall) => directory.websites(call.scope.organization.id)
+  const websitesOf = (call: ScopedCall) => directory.websites(call.scope.organization.id)
   const scope = createReadScope({ facts, websitesOf, elapsedMs })
   const cursors = createCursors(keys.cursorMac)
   const stillAllowed = createStillAllowed({ sessions, directory })
@@ -224,6 +225,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
         { directory, keys },
       ),
+      ...keyAdminHandlers({ directory, writing }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),

@@ -8,6 +8,7 @@ import { exportHandlers, type ExportControl } from './exports/handlers.ts'
 import { figureHandlers } from './figures/handlers.ts'
 import { asCalled, type Handler } from './http/call.ts'
 import { installListHandlers } from './installs/handlers.ts'
+import { keyHandlers } from './keyed/handlers.ts'
 import type { Cursors } from './logs/cursor.ts'
 import { logListHandlers } from './logs/handlers.ts'
 import { overviewHandlers } from './overview/handlers.ts'
@@ -56,6 +57,8 @@ export const READING_ROUTES = [
   'showReplay',
   'spend',
   'spendImports',
+  'keyFigures',
+  'keyInstalls',
 ] as const satisfies readonly RouteName[]
 
 export type ReadingHandlers = Readonly<Record<(typeof READING_ROUTES)[number], Handler>>
@@ -70,5 +73,6 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
     ...exportHandlers(parts),
     ...replayListHandlers(parts),
     ...spendFigureHandlers(parts),
+    ...keyHandlers(parts),
   })
 }

@@ -40,7 +40,11 @@ export const ERRORS = {
     when: 'An install event carries a handoff token together with receipts.',
     chosenBy: 'decisions',
   },
-  unauthenticated: { status: 401, when: 'Nobody is signed in, or the session has expired.', chosenBy: 'decisions' },
+  unauthenticated: {
+    status: 401,
+    when: 'Nobody is signed in, or the session has expired; where programs read, the request shows no API key that is in force.',
+    chosenBy: 'decisions',
+  },
   plan_limit: {
     status: 402,
     when: 'A creation beyond a count limit of the plan, with `limit`, `used`, `allowed`, `plan` and a `message` that says which plan would allow it. A resource that was applied gets the condition `Accepted=False` with the reason `PlanLimit` instead.',

@@ -67,6 +67,12 @@ const LIMITS_IN_FORCE = {
   webhooks: 10,
   webhookTryMs: 3 * DAY_MS,
   webhookSecretOverlapMs: DAY_MS,
+  apiKeys: 20,
+  /** A year, whichever it is. */
+  apiKeyDays: 366,
+  keyInstallsPerPage: 1_000,
+  keyBuckets: 1_000,
+  keyBucketsByValue: 100,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },
   logRetentionDays: { min: 7, fallback: 30 },
@@ -256,6 +262,7 @@ const RATES_IN_FORCE = {
   events_per_address_day: { limit: 500, windowS: DAY_S, per: 'website and client address' },
   dashboard_writes: { limit: 30, windowS: MINUTE_S, per: 'client address' },
   dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
+  key_reads: { limit: 600, windowS: MINUTE_S, per: 'API key' },
   invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
   log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
@@ -304,15 +311,16 @@ export const REPLAY_RULES = {
  * How those who wait for the engine share its time, besides look-ups of requests, which go first: each rank gets its part of the sum while it has
  * something to do, and what another does not use. Roles are what the service itself reads: figures, deliveries, streams.
  */
-export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, replay: 1, role: 3 } as const
+export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, key: 2, replay: 1, role: 3 } as const
 
 /** The engine's rank of what people read. */
 export type ReadRank = Exclude<keyof typeof ENGINE_SHARES, 'role'>
 
-/** Reads of the dashboard that run at the same time, and that wait: for a person, for an organisation, and in a process. More are answered `503`. */
+/** Reads of the dashboard that run at the same time, and that wait: for a person or key, for an organisation, and in a process. More are answered `503`. */
 export const READ_PLACES = {
   page: { person: 2, organization: 4 },
   export: { person: 1, organization: 2 },
+  key: { person: 2, organization: 3 },
   waiting: { person: 150, organization: 300, all: 2_000 },
 } as const
 

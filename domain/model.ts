@@ -43,6 +43,7 @@
  * - member: a person or group with a role in an organisation. invitation: a member that gives no access until it is accepted.
  * - tenant: an organisation created by signing up, whose objects cannot refer to those of others. owner of a field: the manager
  *   that set it, as in Kubernetes.
+ * - API key: lets a program read figures or installs of an organisation; scope: what it may read.
  * - session: a signed-in browser. letter: what a mail says, before it is rendered; outbox: accepts letters to be sent.
  * - rollup: figures counted by the hour. dimension: what figures are counted by; cell: one of its values with its counts.
  * - funnel: the steps from a visit to a first run. erasure: deletes the data of one person permanently.
@@ -84,6 +85,10 @@ export type Inclusion = (typeof INCLUSIONS)[number]
 
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
+
+/** What programs may read with a key. */
+export const KEY_SCOPES = ['figures', 'installs'] as const
+export type KeyScope = (typeof KEY_SCOPES)[number]
 
 /** Of an attempt at delivery in Logs; every other kind is of a request that came in. */
 export const ATTEMPT_KIND = 'delivery'

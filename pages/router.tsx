@@ -240,6 +240,12 @@ const members = createRoute({
   component: lazyRouteComponent(() => import('./people/members.tsx'), 'MembersPage'),
 })
 
+const keys = createRoute({
+  getParentRoute: () => organization,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('./people/keys.tsx'), 'KeysPage'),
+})
+
 const account = createRoute({
   getParentRoute: () => organization,
   path: 'account',
@@ -274,6 +280,7 @@ const tree = root.addChildren([
     newWebhook,
     webhook,
     members,
+    keys,
     account,
   ]),
 ])

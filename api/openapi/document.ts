@@ -21,6 +21,7 @@ import {
   SEC_GPC,
 } from './headers.ts'
 import { COMPONENTS, type SchemaJson } from './schemas.ts'
+import { KEY_SECURITY, keyedComponents, keyedPaths } from './keyed-paths.ts'
 import { sentForm } from './sent-form.ts'
 import { withFieldWords } from './words.ts'
 
@@ -61,14 +62,30 @@ interface DocumentOptions {
 }
 
 export function openApiDocument(options: DocumentOptions): SchemaJson {
+  const document = ofCollection(options)
+  const { schemas, ...components } = objectOf(document['components'])
+  const keyed = keyedPaths((codes) => errorAnswers([...new Set([...MESSAGE_CODES, ...codes])], PLAIN))
+  return {
+    ...document,
+    paths: { ...objectOf(document['paths']), ...keyed },
+    // They come with their own words.
+    components: {
+      ...components,
+      schemas: { ...objectOf(schemas), ...keyedComponents() },
+      securitySchemes: KEY_SECURITY,
+    },
+  }
+}
+
+function ofCollection(options: DocumentOptions): SchemaJson {
   return withFieldWords({
     openapi: '3.1.0',
     info: {
-      title: 'Whence collection interface',
+      title: 'Whence public interface',
       version: options.version,
       description:
-        'Which website visit does an install of a command-line product come from? No credentials are taken. Browsers call from a ' +
-        'registered origin; installers send no `Origin`. Fields that are not described here are ignored.',
+        'Which website visit does an install of a command-line product come from? Browsers call from a registered origin, ' +
+        'installers send no `Origin`, and neither sends credentials; fields that are not described here are ignored. Programs read figures and installs with an API key.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.baseUrl }],

@@ -9,10 +9,11 @@ import { Worker } from 'node:worker_threads'
 import { endedWithin } from '../../common/deadline.ts'
 import { READING_ROUTES, type ReadingHandlers, type ReadingParts } from '../../dashboard/reading.ts'
 import {
-  isOfOrganization,
+  isOfPerson,
+  isScoped,
   type Call,
   type Handler,
-  type OrganizationCall,
+  type ScopedCall,
   type StreamAnswer,
 } from '../../dashboard/http/call.ts'
 import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
@@ -61,7 +62,7 @@ interface RunningThread {
 
 export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts): ReadThread {
   /** Calls that the thread works on, by the ID of their request. */
-  const calls = new Map<string, OrganizationCall>()
+  const calls = new Map<string, ScopedCall>()
   let reading: ReadingParts | null = null
   let running: RunningThread | null = null
   let isStopped = false
@@ -79,7 +80,7 @@ export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts)
   }
 
   async function handle(route: (typeof READING_ROUTES)[number], call: Call): ReturnType<Handler> {
-    if (!isOfOrganization(call)) throw new Error('reads are of an organisation')
+    if (!isScoped(call)) throw new Error('reads are of an organisation')
     const { requestId: request, signal } = call
     const thread = channel()
     const end = (): void => {
@@ -156,7 +157,7 @@ function forget(worker: Worker): void {
 function offersOf(
   connection: EngineForThreads,
   facts: FactsWriter,
-  calls: ReadonlyMap<string, OrganizationCall>,
+  calls: ReadonlyMap<string, ScopedCall>,
   reading: () => ReadingParts | null,
 ): MainOffers {
   const parts = (): ReadingParts => {
@@ -175,20 +176,20 @@ function offersOf(
     noteActivity: (entry) => parts().control.noteActivity(entry),
     async stillAllowed({ request, least }) {
       const call = calls.get(request)
-      return call !== undefined && (await parts().control.stillAllowed(call, least))
+      return call !== undefined && isOfPerson(call) && (await parts().control.stillAllowed(call, least))
     },
   }
 }
 
 /** Only what handlers use: the catalog's own objects hold much more, and this thread would have to copy it for every read. */
-function carriedCall(call: OrganizationCall, websitesOf: Directory['websites']): CarriedCall {
+function carriedCall(call: ScopedCall, websitesOf: Directory['websites']): CarriedCall {
   const { search: _query, signal: _signal, ...rest } = call
-  const { organization, role } = call.scope
+  const { organization, role, reader } = call.scope
   const { website: wanted } = call.query
   const websites = websitesOf(organization.id).filter(({ id }) => wanted === undefined || id === wanted)
   return {
     ...rest,
-    scope: { organization: carriedOrganization(organization), role },
+    scope: { organization: carriedOrganization(organization), role, reader },
     websites: websites.map(carriedWebsite),
   }
 }

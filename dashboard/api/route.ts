@@ -7,18 +7,21 @@ import type { TSchema } from 'typebox'
 
 import type { ErrorCode, Refusal } from '../../domain/errors.ts'
 import type { ReadRank } from '../../domain/limits.ts'
-import type { MemberRole } from '../../domain/model.ts'
+import type { KeyScope, MemberRole } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Shape } from '../../runtime/http/shapes.ts'
 
-/** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
-export type Need = 'Person' | MemberRole | null
+/**
+ * Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. `Key`: a program that shows an API key, in the
+ * organisation of the key; no session counts.
+ */
+export type Need = 'Person' | 'Key' | MemberRole | null
 
 /**
  * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
- * service, which proves itself by a signature over its body; not counted.
+ * service, which proves itself by a signature over its body; not counted. `key`: from wherever a program runs, counted by its key.
  */
-export type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
+export type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed' | 'key'
 
 export type AnswerStatus = 200 | 201 | 202 | 204 | 303
 
@@ -45,6 +48,8 @@ export interface RouteAccess {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly needs: Need
   readonly rate: RateClass
+  /** What the key must be for. */
+  readonly keyScope?: KeyScope
   /** Only takes rights away, and so never waits until it is known who may do what. */
   readonly isDenial?: true
 }
@@ -65,6 +70,8 @@ export interface RouteRow extends RouteAccess {
   readonly upload?: UploadRow
   /** Of each parameter of the query, none of which is required; others are refused. */
   readonly query?: Readonly<Record<string, TSchema & JsonSchema>>
+  /** The handler answers a stream of CSV instead if the client accepts that, and not JSON. */
+  readonly hasCsv?: true
   /** What it answers if it refuses nothing. */
   readonly answers: Readonly<Partial<Record<AnswerStatus, DeclaredAnswer>>>
 }

@@ -5,6 +5,8 @@ import { CONFIGURATION_ROUTES } from './configuration.ts'
 import { EXPORT_ROUTES } from './exports.ts'
 import { FIGURE_ROUTES } from './figures.ts'
 import { INSTALL_ROUTES } from './installs.ts'
+import { KEY_ROUTES } from './keyed.ts'
+import { KEY_ADMIN_ROUTES } from './keys.ts'
 import { LOG_ROUTES } from './logs.ts'
 import { PEOPLE_ROUTES } from './people.ts'
 import { REPLAY_ROUTES } from './replays.ts'
@@ -31,6 +33,8 @@ export const ROUTES = {
   ...WEBHOOK_ROUTES,
   ...SUPPORT_ROUTES,
   ...BILLING_ROUTES,
+  ...KEY_ADMIN_ROUTES,
+  ...KEY_ROUTES,
 } as const
 
 export type RouteName = keyof typeof ROUTES

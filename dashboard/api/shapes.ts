@@ -59,9 +59,10 @@ export const WEBSITE_PARAMETER = textParameter('One website instead of all.', LI
 export const CURSOR_CHARS = 400
 export const CURSOR_PARAMETER = textParameter('`next` of the page before.', CURSOR_CHARS)
 
+export const FILTER_WORDS = `Which installs and visits are meant, once for each filter, all of which must fit: \`dimension:operator:value,value\`. Dimensions: ${INSTALLS_BY.join(', ')}. Operators: \`is\` and \`is_not\` (one of the values; an empty value: there is none), \`contains\` (in capitals or not). A backslash stands before a comma or backslash of a value.`
 /** `filter`, once for each of them. */
 export const FILTER_PARAMETER = Type.Array(Type.String({ maxLength: LIMITS.urlChars }), {
-  description: `Which installs and visits are meant, once for each filter, all of which must fit: \`dimension:operator:value,value\`. Dimensions: ${INSTALLS_BY.join(', ')}. Operators: \`is\` and \`is_not\` (one of the values; an empty value: there is none), \`contains\` (in capitals or not). A backslash stands before a comma or backslash of a value.`,
+  description: FILTER_WORDS,
   maxItems: LIMITS.figureFilters,
 })
 

@@ -23,8 +23,12 @@ export function shownAlone(stored: StoredObject, listed: ListedObject | null, ro
   return { ...about, conditions, isJudged, spec: shownSpec(stored, role) }
 }
 
-/** Without the ID of an invitation: its link contains it, so only the mail may. */
+/** Without the ID of an invitation: its link contains it, so only the mail may. The digest of a key is of use only to whoever may change it. */
 export function shownSpec({ kind, spec }: WrittenObject, role: MemberRole): WrittenObject['spec'] {
+  if (kind === 'ApiKey' && !mayDo(role, 'manageKeys')) {
+    const { keyHash: _keyHash, ...rest } = spec
+    return rest
+  }
   if (kind !== 'Member') return spec
   const { email, invitation, ...rest } = spec
   const until = memberOf(invitation, 'expiresAt')

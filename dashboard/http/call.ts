@@ -9,10 +9,12 @@ import type { Session } from '../sessions/sessions.ts'
 import type { CookieValue } from './cookies.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
-/** What the role in the organisation of the path allows. */
+/** What the role in the organisation of the path allows; a key allows less than the least role. */
 export interface OrganizationScope {
   readonly organization: DirectoryOrganization
   readonly role: MemberRole
+  /** Who is charged for what is read: the person, or the key. */
+  readonly reader: string
 }
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
@@ -49,6 +51,8 @@ export interface Call<
   readonly session: Person
   /** Never null on a route that needs a role. */
   readonly scope: Scope
+  /** The client accepts CSV, and not JSON. */
+  readonly wantsCsv: boolean
   /** A HEAD request: only the head of the answer is sent. */
   readonly isHead: boolean
   /** Aborted as soon as the client is gone. */
@@ -67,8 +71,22 @@ export type OrganizationCall<Params = Call['params'], Query = QueryValues, Body 
   OrganizationScope
 >
 
-export function isOfOrganization(call: Call): call is OrganizationCall {
-  return call.session !== null && call.scope !== null
+/** A call in an organisation, of a person or of a program that shows a key. */
+export type ScopedCall<Params = Call['params'], Query = QueryValues, Body = object> = Call<
+  Params,
+  Query,
+  Body,
+  Session | null,
+  OrganizationScope
+>
+
+/** Of a call in an organisation: whether a person is behind it. */
+export function isOfPerson(call: ScopedCall): call is OrganizationCall {
+  return call.session !== null
+}
+
+export function isScoped(call: Call): call is ScopedCall {
+  return call.scope !== null
 }
 
 /** A call of a route, with the types of its declaration. */
@@ -76,7 +94,9 @@ type CallOf<Row extends RouteRow> = Row['needs'] extends null
   ? Call<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
   : Row['needs'] extends 'Person'
     ? PersonCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
-    : OrganizationCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+    : Row['needs'] extends 'Key'
+      ? ScopedCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+      : OrganizationCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
 export type CallTo<Name extends RouteName> = CallOf<(typeof ROUTES)[Name]>
 
 /** Our own cookies that an answer sets; null deletes one. */
@@ -128,8 +148,11 @@ type DeclaredOutcome<Row extends RouteRow> = {
     ? Answer<undefined, Status>
     : Row['answers'][Status] extends readonly (infer Type extends string)[]
       ? StreamAnswer<Type>
-      : Answer<DeclaredJson<Row, Status>, Status>
+      : Answer<DeclaredJson<Row, Status>, Status> | DeclaredCsv<Row>
 }[keyof Row['answers'] & AnswerStatus]
+
+export const CSV_TYPE = 'text/csv; charset=utf-8'
+type DeclaredCsv<Row extends RouteRow> = Row extends { readonly hasCsv: true } ? StreamAnswer<typeof CSV_TYPE> : never
 
 /** A handler for each row of a table of routes, with the types of the declarations. */
 export type HandlersOf<Rows> = {

@@ -13,10 +13,12 @@ import type { RouteAccess } from '../api/route.ts'
 
 interface Who {
   readonly session: Session | null
+  /** Hash of the key that a program shows; null if it shows none that is in force. */
+  readonly keyHash: string | null
   readonly addressHash: string
 }
 
-export function hitsOf({ rate }: RouteAccess, { session, addressHash }: Who): readonly Hit[] {
+export function hitsOf({ rate }: RouteAccess, { session, keyHash, addressHash }: Who): readonly Hit[] {
   switch (rate) {
     case 'read':
       // A person who is not signed in has no session to count by.
@@ -28,6 +30,11 @@ export function hitsOf({ rate }: RouteAccess, { session, addressHash }: Who): re
         dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins),
         dashboardHit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
       ]
+    case 'key':
+      // Who tries keys out uses up what an address may read.
+      return keyHash === null
+        ? [dashboardHit('dashboard_reads', `address:${addressHash}`, RATE_RULES.dashboard_reads)]
+        : [dashboardHit('key_reads', keyHash, RATE_RULES.key_reads)]
     case 'signed':
       return []
     case 'callback':

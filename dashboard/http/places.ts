@@ -6,7 +6,7 @@
 import { reasonOf } from '../../common/deadline.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS, READ_PLACES, type ReadRank } from '../../domain/limits.ts'
-import { type OrganizationCall, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
+import { type ScopedCall, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
 
 type PlacedRank = Exclude<ReadRank, 'tail' | 'replay'>
 
@@ -121,22 +121,20 @@ export class ReadPlaces {
 
 export interface PlacedParts {
   readonly places: { readonly enter: ReadPlaces['enter'] }
-  /** What its person may do, asked again after a wait: they may have been removed, or have signed out. */
+  /** What its person or key may do, asked again after a wait: they may have been removed, or have signed out. */
   readonly findAgain: () => Promise<OrganizationScope | Refusal | null>
 }
 
 /** Runs the handler of a read when there is a place for it; a download keeps its place until it has ended. */
 export async function handlePlaced(
   handle: Handler,
-  call: OrganizationCall,
+  call: ScopedCall,
   { places, findAgain }: PlacedParts,
 ): Promise<HandlerOutcome> {
   const { rank, signal } = call
   if (rank === 'tail' || rank === 'replay') return handle(call)
-  const place = await places.enter(
-    { rank, organization: call.scope.organization.id, person: call.session.person },
-    signal,
-  )
+  const { organization, reader } = call.scope
+  const place = await places.enter({ rank, organization: organization.id, person: reader }, signal)
   if (place === null) return FULL
   try {
     const scope = place.hasWaited ? await findAgain() : call.scope

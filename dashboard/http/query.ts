@@ -40,10 +40,10 @@ export function readQuery(query: URLSearchParams, { query: schema = NO_QUERY, ra
   const twice = firstRepeated(names.filter((name) => schema[name]?.type !== 'array'))
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
   const value: QueryValues = Object.fromEntries(
-    [...query].map(([name, text]) => [
-      name,
-      schema[name]?.type === 'array' ? query.getAll(name) : valueOf(text, schema[name]?.type),
-    ]),
+    [...query].map(([name, text]) => {
+      const type = schema[name]?.type
+      return [name, type === 'array' ? query.getAll(name) : valueOf(text, type)]
+    }),
   )
   const misread = names.find((name) => schema[name]?.type === 'integer' && typeof value[name] === 'string')
   if (misread !== undefined)

@@ -1,8 +1,7 @@
-/** What follows from the declaration of a route: what it may be refused with, when it may be answered, and which paths are its own. */
+/** What follows from the declaration of a route: when it may be answered, and which paths are its own. */
 
-import type { ErrorCode } from '../../domain/errors.ts'
 import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
-import type { Need, RateClass, RouteAccess } from '../api/route.ts'
+import type { RouteAccess } from '../api/route.ts'
 
 /** Methods that change nothing, on every route. */
 export function isRead({ method }: RouteAccess): boolean {
@@ -12,41 +11,13 @@ export function isRead({ method }: RouteAccess): boolean {
 /** Whether a request may be answered while the knowledge of who may do what is of this age. */
 export function mayBeAnswered({ method, needs, rate, isDenial }: RouteAccess, age: RightsAge): boolean {
   const isSignIn = rate === 'sign-in' || rate === 'callback'
-  return mayAnswer({ method, isOfPerson: needs !== null, isSignIn, isDenial: isDenial === true }, age)
+  const isOfKey = needs === 'Key'
+  return mayAnswer({ method, isOfPerson: needs !== null, isOfKey, isSignIn, isDenial: isDenial === true }, age)
 }
 
 /** Whether a request to this route must come from the service's own pages. */
 export function isOwnOriginOnly({ rate }: RouteAccess): boolean {
-  return rate !== 'callback' && rate !== 'signed'
-}
-
-const EVERYWHERE: readonly ErrorCode[] = ['not_found', 'rate_limited', 'internal', 'unavailable']
-const OF_UPLOADS: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type', 'unsupported_encoding']
-const OF_BODIES: readonly ErrorCode[] = ['invalid_json', ...OF_UPLOADS]
-
-interface RefusingRoute {
-  readonly needs: Need
-  readonly rate: RateClass
-  readonly body?: object
-  readonly upload?: object
-  readonly refuses?: readonly ErrorCode[]
-}
-
-/** Every code that a request to the route may be refused with: the API's document is made of them, and the server holds handlers to them. */
-export function refusalsOf({ needs, rate, body, upload, refuses = [] }: RefusingRoute): ReadonlySet<ErrorCode> {
-  const inOrganization = needs !== null && needs !== 'Person'
-  return new Set([
-    ...EVERYWHERE,
-    ...(needs === null ? [] : (['unauthenticated'] as const)),
-    ...(inOrganization ? (['forbidden'] as const) : []),
-    ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
-    ...(body === undefined ? [] : OF_BODIES),
-    ...(upload === undefined ? [] : OF_UPLOADS),
-    ...(rate === 'signed' ? (['body_too_large'] as const) : []),
-    // An unknown parameter of the query, if nothing else.
-    'invalid_field',
-    ...refuses,
-  ])
+  return rate !== 'callback' && rate !== 'signed' && rate !== 'key'
 }
 
 /** The values of the parameters of a path, or of its segments; null if it does not match. */

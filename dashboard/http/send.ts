@@ -24,6 +24,7 @@ const COMMON_HEADERS = {
 interface OwnHeaders {
   readonly 'X-Request-Id': string
   readonly Allow?: string
+  readonly 'WWW-Authenticate'?: string
 }
 
 /** Resolves once everything is sent or the client is gone. */
@@ -60,12 +61,17 @@ export function sendOutcome(
   cookies: CookieRules,
 ): number {
   const { status, json, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
-  const isPage = outcome.kind === 'refused' && wantsPage(res.req)
+  const isPage = outcome.kind === 'refused' && wantsPage(res.req) && isOfPeople(res.req.url)
   const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : (json ?? '')
   const type = isPage ? PROBLEM_HEADERS : json === undefined ? {} : JSON_TYPE
   res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
   res.end(res.req.method === 'HEAD' ? undefined : text)
   return status
+}
+
+/** What programs read answers them in their way, even in a browser. */
+function isOfPeople(url = ''): boolean {
+  return url.startsWith('/api/')
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }

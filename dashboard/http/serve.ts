@@ -8,14 +8,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Outage } from '../../common/outage.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
-import { roleIn, rolesOf } from '../../domain/people/standing.ts'
-import { isAtLeast } from '../../domain/people/roles.ts'
+import { rolesOf } from '../../domain/people/standing.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { HitVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Stamps } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
-import { isOfOrganization, type Call, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
+import { isScoped, type Call, type Handler, type HandlerOutcome } from './call.ts'
+import { findScope, readCaller, readSession, shownKey } from './caller.ts'
 import type { CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { givingBack, hitsOf, refuseRequest, refuseUnknownPath } from './limits.ts'
@@ -23,8 +24,9 @@ import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
-import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf } from './route.ts'
-import type { RouteAccess, RouteRow } from '../api/route.ts'
+import { isOwnOriginOnly, isRead, mayBeAnswered } from './route.ts'
+import { refusalsOf } from '../api/refusals.ts'
+import type { RouteRow } from '../api/route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 import { ClientGone, openUpload } from './upload.ts'
@@ -68,9 +70,10 @@ export function createServe(routes: readonly Route[], parts: ServeParts): Serve 
   const { stamps } = parts
   const findRoute = createRouteTable(routes)
   const places = new ReadPlaces()
+  const ofPrograms = new Set(routes.filter(({ row }) => row.needs === 'Key').map(({ row }) => row.path))
   return (req, res) => {
     const [path, query] = dividedAddress(req.url ?? '/')
-    if (!path.startsWith('/api/')) return false
+    if (!path.startsWith('/api/') && !ofPrograms.has(path)) return false
     const request: Requested = {
       req,
       query,
@@ -126,8 +129,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServePart
     observer.limitReached(limitIn(outcome))
     await note({ request, outcome, durationMs }, parts)
   }
-  const allow = 'allow' in found ? { Allow: found.allow } : {}
-  const headers = { 'X-Request-Id': request.requestId, ...allow }
+  const headers = { 'X-Request-Id': request.requestId, ...ownHeaders(found, outcome) }
   const status =
     outcome.kind === 'stream'
       ? await sendStream(res, outcome, headers, { logger: observer.logger, directory: parts.directory })
@@ -141,6 +143,13 @@ async function respond(request: Requested, res: ServerResponse, parts: ServePart
     { request: request.requestId, method, route, status, code, ms },
     'dashboard',
   )
+}
+
+/** The methods of a path that has others, and what a program lacks that shows no key. */
+function ownHeaders(found: RouteMatch<Route>, outcome: HandlerOutcome) {
+  if ('allow' in found) return { Allow: found.allow }
+  const lacksKey = 'route' in found && found.route.row.needs === 'Key' && 'code' in outcome
+  return lacksKey && outcome.code === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer' } : {}
 }
 
 /** The document of the API and the handlers agree; where they do not, whoever reads the process log learns of it. */
@@ -168,19 +177,30 @@ interface NotedRefusal {
 async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServeParts): Promise<void> {
   const { found, req } = request
   if (!('route' in found)) return
-  const session = await readSession(req.headers.cookie, parts).catch(() => null)
-  if (session === null) return
   const { row } = found.route
-  for (const organization of organizationsOf(found, session, parts.directory)) {
+  const session = row.needs === 'Key' ? null : await readSession(req.headers.cookie, parts).catch(() => null)
+  const organizations =
+    session === null ? ofKey(found.route, req, parts) : organizationsOf(found, session, parts.directory)
+  for (const organization of organizations) {
     parts.observer.onLimit({
       organization,
       req,
       route: row.path,
       outcome,
       durationMs: Math.round(durationMs),
-      by: { person: session.person, addressHash: parts.site.addressHashOf(req) },
+      by: { person: session?.person ?? null, addressHash: parts.site.addressHashOf(req) },
     })
   }
+}
+
+/** The organisation of the key that a program shows. */
+function ofKey(
+  { row }: Route,
+  { headers }: IncomingMessage,
+  { directory, stamps }: ServeParts,
+): readonly DirectoryOrganization[] {
+  const key = row.needs === 'Key' ? shownKey(headers.authorization, directory, stamps.nowMs()) : null
+  return key === null ? [] : [directory.organizations().get(key.organization) ?? []].flat()
 }
 
 function organizationsOf(
@@ -206,10 +226,10 @@ async function handleRequest(request: Served, parts: ServeParts, places: ReadPla
   if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const call = await readCall(request, found, parts)
   if (call === null || 'code' in call) return call
-  if (row.rate !== 'read' || !isOfOrganization(call)) return handle(call)
+  if ((row.rate !== 'read' && row.rate !== 'key') || !isScoped(call)) return handle(call)
   const findAgain = async () => {
-    const session = await readSession(req.headers.cookie, parts)
-    return findScope(row, { params: call.params, session }, parts.directory)
+    const caller = await readCaller(req, row, parts)
+    return findScope(row, { params: call.params, ...caller }, parts.directory)
   }
   return handlePlaced(handle, call, { places, findAgain })
 }
@@ -221,12 +241,12 @@ async function readCall(
   parts: ServeParts,
 ): Promise<Call | Refusal | null> {
   const { headers } = req
-  const session = await readSession(headers.cookie, parts)
+  const { session, key } = await readCaller(req, row, parts)
   if (session !== null) parts.observer.sessionSeen(session.id)
   const addressHash = parts.site.addressHashOf(req)
-  const limited = await refuseRequest(hitsOf(row, { session, addressHash }), parts.hotState)
+  const limited = await refuseRequest(hitsOf(row, { session, addressHash, keyHash: key?.hash ?? null }), parts.hotState)
   if (limited !== null) return limited
-  const scope = findScope(row, { params, session }, parts.directory)
+  const scope = findScope(row, { params, session, key }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
   const contents = await readContents(req, { query, row })
   if (contents === null || contents.kind === 'refused') return contents
@@ -244,6 +264,7 @@ async function readCall(
     scope,
     signal,
     isHead: req.method === 'HEAD',
+    wantsCsv: row.hasCsv === true && acceptsCsvAlone(headers.accept),
     browser: parts.site.cookies.read(headers.cookie, 'browser'),
     attempts: parts.site.cookies.readAttempts(headers.cookie),
     ifMatch: entityTagIn(headers['if-match']),
@@ -283,9 +304,10 @@ async function readBodyOf(req: IncomingMessage, { body, upload }: RouteRow) {
   return body === undefined ? EMPTY : readObject(req, body)
 }
 
-async function readSession(cookies: string | undefined, parts: ServeParts): Promise<Session | null> {
-  const cookie = parts.site.cookies.read(cookies, 'session')
-  return cookie === null ? null : parts.sessions.read(cookie)
+/** What is not said otherwise is JSON. */
+function acceptsCsvAlone(accept = ''): boolean {
+  const types = accept.split(',', LIMITS.headerParts).map((each) => each.split(';', 1)[0]?.trim().toLowerCase())
+  return types.includes('text/csv') && !types.includes('application/json')
 }
 
 /** In the form of our own ETags; anything else names no version. */
@@ -294,19 +316,3 @@ function entityTagIn(header: string | undefined): string | null {
 }
 
 const EMPTY = { kind: 'object', value: {} } as const
-
-/** An organisation that the person does not belong to is answered as one that does not exist. */
-function findScope(
-  { needs }: RouteAccess,
-  { params, session }: { readonly params: Readonly<Record<string, string>>; readonly session: Session | null },
-  directory: Directory,
-): OrganizationScope | Refusal | null {
-  if (needs === null) return null
-  if (session === null) return refuse('unauthenticated')
-  if (needs === 'Person') return null
-  const id = params['organization'] ?? ''
-  const role = roleIn(id, session, directory.members())
-  const organization = directory.organizations().get(id)
-  if (role === null || organization === undefined) return refuse('not_found')
-  return isAtLeast(role, needs) ? { organization, role } : refuse('forbidden')
-}

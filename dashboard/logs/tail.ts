@@ -44,7 +44,7 @@ export function tailLogs(parts: TailParts) {
 
 /** Requests of the last half hour, then each as it comes. */
 export function watchLive(parts: TailParts) {
-  return parts.scope(async (reads, call) =>
+  return parts.scope(async (reads, call: OrganizationCall) =>
     inPlace(parts, call, async () => {
       const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
       const first = (await reads.run('requestLines', bounds)).toReversed()

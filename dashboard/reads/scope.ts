@@ -7,7 +7,7 @@ import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { RunOptions, FactsReader } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
-import { type OrganizationCall } from '../http/call.ts'
+import { type ScopedCall } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
 import type { DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
 
@@ -38,20 +38,20 @@ export interface OrganizationFacts extends ScopedQueries {
   /** Under what lines of Logs are stored: these websites and, unless one is named, the requests of the dashboard. */
   readonly logPlaces: readonly string[]
   /**
-   * How its statements are asked: they end with the client, are charged to the organisation and the person, and leave out what is older than its
+   * How its statements are asked: they end with the client, are charged to the organisation and to whoever reads, and leave out what is older than its
    * website keeps now.
    */
   readonly asked: Required<Pick<RunOptions, 'signal' | 'share' | 'kept'>>
 }
 
 /** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */
-export type ReadScope = <T extends object, Asked extends OrganizationCall = OrganizationCall>(
+export type ReadScope = <T extends object, Asked extends ScopedCall = ScopedCall>(
   handle: (reads: OrganizationFacts, call: Asked) => Promise<T>,
 ) => (call: Asked) => Promise<T | Refusal>
 
 interface ReadParts {
   /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
-  readonly websitesOf: (call: OrganizationCall) => readonly ReadWebsite[]
+  readonly websitesOf: (call: ScopedCall) => readonly ReadWebsite[]
   readonly facts: FactsReader
   /** A clock that never goes back. */
   readonly elapsedMs: () => number
@@ -61,13 +61,13 @@ interface ReadParts {
 export function createReadScope({ websitesOf, facts, elapsedMs }: ReadParts): ReadScope {
   const runShared = shareFigures(facts, elapsedMs)
   return (handle) => async (call) => {
-    const { organization } = call.scope
+    const { organization, reader } = call.scope
     const all = websitesOf(call)
     const { website: wanted } = call.query
     const websites = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== undefined && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
-    const share = { rank: call.rank, organization: organization.id, person: call.session.person }
+    const share = { rank: call.rank, organization: organization.id, person: reader }
     // By the hour, so that what several people look at is the same statement.
     const hour = hourOf(call.nowMs)
     const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))

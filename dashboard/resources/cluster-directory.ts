@@ -66,6 +66,7 @@ export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPac
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
     members: () => (isKnown() ? current().compilation.people.members : []),
+    apiKeys: () => (isKnown() ? current().compilation.people.apiKeys : new Map()),
     inventory: createInventory(() => current().listed, options.nowMs),
     rightsAge: index.rightsAge,
     catalogNumber: index.number,

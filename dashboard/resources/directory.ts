@@ -2,6 +2,7 @@
 
 import type { Organization, Website } from '../../domain/catalog.ts'
 import type { RightsAge } from '../../domain/people/rights-age.ts'
+import type { ApiKey } from '../../domain/people/api-key.ts'
 import type { Member } from '../../domain/people/member.ts'
 
 /** Its ID in the catalog and in answers. */
@@ -34,6 +35,8 @@ export interface Directory {
   readonly websites: (organization: string) => readonly DirectoryWebsite[]
   /** Those in force, oldest first; without refused ones. */
   readonly members: () => readonly Member[]
+  /** By hash: in force when the objects changed last. Whether one has ended since is to be looked at. */
+  readonly apiKeys: () => ReadonlyMap<string, ApiKey>
   /** How sure it is that this is what is published; others than `current` answer with less. */
   readonly rightsAge: () => RightsAge
   /** Of the newest catalog that this process knows to be published: work that is asked for now carries it. */

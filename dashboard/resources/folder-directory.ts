@@ -8,6 +8,7 @@ export function folderDirectory(catalog: FolderCatalog): Directory {
     organizations: () => catalog.current().organizations,
     websites: (organization) => websitesOf(catalog.current(), organization),
     members: catalog.members,
+    apiKeys: catalog.apiKeys,
     rightsAge: () => 'current',
     catalogNumber: () => catalog.current().number,
     // A catalog has read its folder.

@@ -36,7 +36,8 @@ import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import { largerPlan } from '../plan.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { compileMembers, type PeopleInForce } from './compile-member.ts'
+import { compileApiKeys, type ApiKeysInForce } from './compile-api-key.ts'
+import { compileMembers, type MembersInForce } from './compile-member.ts'
 import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
@@ -69,6 +70,9 @@ interface LastCompilation {
 export function emptyCompileMemory(texts = new CatalogTexts()): CompileMemory {
   return { digests: { parts: [], texts }, last: null }
 }
+
+/** Who may do what, and what programs may read. */
+interface PeopleInForce extends MembersInForce, ApiKeysInForce {}
 
 export interface Compilation {
   readonly catalog: Catalog
@@ -175,12 +179,18 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
   holdLogStreams(compiler, held)
   for (const resource of resources.Webhook) compileWebhook(compiler, resource)
   holdWebhooks(compiler, held)
-  const people = compileMembers(compiler, input.nowMs ?? 0)
+  const people = compilePeople(compiler, input.nowMs ?? 0)
   const catalog = yield* assemble(compiler, input.sha256Hex, digests)
   const { credentials, organizations } = compiler.made
   const { owners } = compiler.ownership
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
   return { catalog, credentials, websiteCounts, people, owners, problems }
+}
+
+function compilePeople(compiler: Compiler, nowMs: number): PeopleInForce {
+  const { members, changesAtMs: ofMembers } = compileMembers(compiler, nowMs)
+  const { apiKeys, changesAtMs: ofKeys } = compileApiKeys(compiler, nowMs)
+  return { members, apiKeys, changesAtMs: Math.min(ofMembers, ofKeys) }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {

@@ -22,7 +22,7 @@ interface MemberCounts {
 }
 
 /** Who may do what. Only the dashboard reads this; it is not part of the catalog. */
-export interface PeopleInForce {
+export interface MembersInForce {
   /** The oldest first. */
   readonly members: readonly Member[]
   /**
@@ -33,7 +33,7 @@ export interface PeopleInForce {
 }
 
 /** `nowMs` decides whether an invitation still takes up a place. */
-export function compileMembers(compiler: Compiler, nowMs: number): PeopleInForce {
+export function compileMembers(compiler: Compiler, nowMs: number): MembersInForce {
   const counts: MemberCounts = { known: new Set(), joined: new Map(), owned: new Map() }
   const candidates = compiler.objects.resources.Member.flatMap((resource) => {
     const candidate = compileMember(compiler, resource, { counts, nowMs })

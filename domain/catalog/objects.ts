@@ -177,6 +177,7 @@ export function* readObjects(objects: readonly SourceObject[], reports: Reports)
       Destination: [],
       LogStream: [],
       Webhook: [],
+      ApiKey: [],
       Member: [],
     },
     secrets: new Map(),

@@ -89,10 +89,10 @@ function namedPeriod(name: PeriodName, { nowMs, zone }: PeriodClock): FiguresPer
 
 function datedPeriod({ from, to }: AskedPeriod, { nowMs, zone }: PeriodClock): FiguresPeriod | Refusal {
   const today = zone.dateOf(nowMs)
-  const first = dateIn(from)
-  const last = dateIn(to) ?? today
+  const first = dateOfText(from)
+  const last = dateOfText(to) ?? today
   if (first === null) return refuseField('/from', 'must be a date such as 2026-11-28')
-  if (to !== undefined && dateIn(to) === null) return refuseField('/to', 'must be a date such as 2026-11-28')
+  if (to !== undefined && dateOfText(to) === null) return refuseField('/to', 'must be a date such as 2026-11-28')
   if (first > Math.min(last, today)) return refuseField('/from', 'must not be after to or today')
   if (last - first >= LIMITS.figuresPeriodDays * DAY_MS)
     return refuseField('/from', `must be fewer than ${LIMITS.figuresPeriodDays} days before to`)
@@ -111,7 +111,7 @@ function periodBetween({ since, until }: AskedPeriod, { nowMs, zone }: PeriodClo
 }
 
 /** Midnight of a date such as "2026-11-28", as if that were UTC. Null for anything else, and for dates that no calendar has. */
-function dateIn(text: string | undefined): number | null {
+export function dateOfText(text: string | undefined): number | null {
   if (text === undefined || !/^[12]\d{3}-\d\d-\d\d$/.test(text)) return null
   const date = Date.parse(text)
   // Some engines take 31 February for a day of March.

@@ -29,8 +29,9 @@ function actionOf({
   kind,
   before,
   after,
-}: ResourceChange): 'writeContent' | 'writeConfiguration' | 'removeOrganization' {
+}: ResourceChange): 'writeContent' | 'writeConfiguration' | 'removeOrganization' | 'manageKeys' {
   if (kind === 'Organization') return after === null ? 'removeOrganization' : 'writeConfiguration'
+  if (kind === 'ApiKey') return 'manageKeys'
   if (kind === 'InstallPath') return 'writeContent'
   if (kind === 'Destination') return [before, after].every(isHarmless) ? 'writeContent' : 'writeConfiguration'
   const isPages =

@@ -16,6 +16,7 @@ export const ROLE_ACTIONS = {
   importSpend: { least: 'Admin', what: 'import ad spend and remove imports' },
   removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
+  manageKeys: { least: 'Admin', what: 'make and revoke API keys' },
   manageBilling: { least: 'Owner', what: 'pay for a plan' },
   manageOwners: { least: 'Owner', what: 'make, change and remove owners' },
 } as const satisfies Record<string, { readonly least: MemberRole; readonly what: string }>

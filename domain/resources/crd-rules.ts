@@ -26,6 +26,7 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
   LogStream: [displayNameFits(), tenantStays()],
   Webhook: [displayNameFits(), tenantStays()],
   Member: [tenantStays()],
+  ApiKey: [displayNameFits(), tenantStays()],
 }
 
 /** Rules about `spec`. */
@@ -35,6 +36,7 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   Member: MEMBER_RULES,
+  ApiKey: [],
   Webhook: [],
   LogStream: LOG_STREAM_RULES,
 }

@@ -21,6 +21,7 @@ export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   LogStream: 'logstreams',
   Webhook: 'webhooks',
   Member: 'members',
+  ApiKey: 'apikeys',
 }
 
 /** Holds a digest of what a definition serves, so that the operator can detect an outdated one. */
@@ -38,6 +39,7 @@ const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
   LogStream: 'wlog',
   Webhook: 'whook',
   Member: 'wmem',
+  ApiKey: 'wkey',
 }
 
 interface Column {
@@ -122,6 +124,13 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
     { name: 'Role', jsonPath: '.spec.role', description: 'What the member may do' },
     { name: 'Invited', jsonPath: '.spec.invitation.expiresAt', description: 'Until when an invitation is open' },
   ],
+  ApiKey: [
+    READY,
+    REASON,
+    ORGANIZATION,
+    { name: 'Scopes', jsonPath: '.spec.scopes', description: 'What it may read' },
+    { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it ends' },
+  ],
 }
 
 const textOfStatus = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
@@ -156,6 +165,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
     dropped: countField('Records that were never sent: the stream was too far behind, or a person skipped them.'),
   },
   Webhook: {},
+  ApiKey: {},
   Member: {
     identities: {
       type: 'array',

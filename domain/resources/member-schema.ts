@@ -5,7 +5,7 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { ADDRESS_CHARS } from '../schema/mail-address.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
-import { NAME_CHAR, NAME_MEANING, OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
+import { NAME_CHAR, NAME_MEANING, organizationHere, utcTime } from './resource-fields.ts'
 
 /** A checked spec. Exactly one of `email` and `group` is present. */
 export interface MemberSpec {
@@ -56,12 +56,7 @@ export const MEMBER_SCHEMA: JsonSchema = {
     'Who may do what in an organisation: a person by e-mail address, or a group of the identity provider. While it has an invitation, it gives no access.',
   required: ['organizationRef', 'role'],
   properties: {
-    organizationRef: {
-      ...ref('The Organization, in the namespace of this object.'),
-      properties: {
-        name: { type: 'string', description: 'Its name.', minLength: 1, maxLength: OBJECT_NAME_CHARS },
-      },
-    },
+    organizationRef: organizationHere,
     email: EMAIL_SCHEMA,
     group: {
       type: 'string',

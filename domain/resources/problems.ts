@@ -119,13 +119,19 @@ export const PROBLEM_REASONS = {
     isBlocking: false,
   },
   Duplicate: {
-    meaning: 'An older Member of the organisation names the same person or group; the older one counts.',
-    fix: 'Change the older one, or remove one of the two.',
+    meaning:
+      'An older Member of the organisation names the same person or group, or an older ApiKey has the same key; the older one counts.',
+    fix: 'Change the older one, or remove one of the two; make another key for the second ApiKey.',
     isBlocking: false,
   },
   TooMany: {
     meaning: 'The organisation has as many of these as any organisation may have; older objects keep their place.',
     fix: 'Remove an older one.',
+    isBlocking: false,
+  },
+  Expired: {
+    meaning: 'The ApiKey has ended; nothing can be read with it any more.',
+    fix: 'Remove it, and make another key.',
     isBlocking: false,
   },
   PersonLimit: {

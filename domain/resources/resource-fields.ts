@@ -75,6 +75,14 @@ export const ref = (description: string): JsonSchema => ({
   properties: { name: objectName('Name of the Secret, in the namespace of this object.') },
 })
 
+/** Of kinds that give rights: who may write in another namespace must not. */
+export const organizationHere: JsonSchema = {
+  type: 'object',
+  description: 'The Organization, in the namespace of this object.',
+  required: ['name'],
+  properties: { name: objectName('Its name.') },
+}
+
 export const resourceRef = (description: string, permission: string): JsonSchema => ({
   type: 'object',
   description,

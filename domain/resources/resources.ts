@@ -1,6 +1,7 @@
 /** The custom resources as data: their schemas, built from the limits, and the types of checked ones. */
 
 import type { AllowedNamespaces } from '../catalog.ts'
+import { API_KEY_SCHEMA, type ApiKeySpec } from './api-key-schema.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
@@ -32,6 +33,7 @@ export const RESOURCE_KINDS = [
   'LogStream',
   'Webhook',
   'Member',
+  'ApiKey',
 ] as const
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 
@@ -117,6 +119,7 @@ export interface Specs {
   readonly LogStream: InstallationSpec & LogStreamSpec
   readonly Webhook: InstallationSpec & WebhookSpec
   readonly Member: MemberSpec
+  readonly ApiKey: InstallationSpec & ApiKeySpec
 }
 
 /** Longest list of additional domains that is checked; the plan's own limit is far below. */
@@ -360,6 +363,7 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   LogStream: forInstallations(LOG_STREAM_SCHEMA),
   Webhook: forInstallations(WEBHOOK_SCHEMA),
   Member: forInstallations(MEMBER_SCHEMA),
+  ApiKey: forInstallations(API_KEY_SCHEMA),
 }
 
 function forInstallations(schema: JsonSchema): JsonSchema {

@@ -42,6 +42,10 @@ function Resources({ organization }: { readonly organization: OwnOrganization })
         <Link to="/app/$organization/members" params={{ organization: organization.id }}>
           Members
         </Link>
+        , keys of programs under{' '}
+        <Link to="/app/$organization/keys" params={{ organization: organization.id }}>
+          API keys
+        </Link>
         .
       </p>
     </Page>

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -46,6 +46,7 @@ export const NAVIGATION: readonly PageGroup[] = [
     pages: [
       { to: '/app/$organization/usage', title: 'Plan and usage', key: 'p' },
       { to: '/app/$organization/members', title: 'Members', key: 'm' },
+      { to: '/app/$organization/keys', title: 'API keys', key: 'k' },
       { to: '/app/$organization/activity', title: 'Activity', key: 'a' },
     ],
   },

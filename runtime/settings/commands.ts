@@ -5,6 +5,7 @@ import {
   ERASE_FLAGS,
   INSTALL_FLAGS,
   JSON_FLAG,
+  KEY_FLAGS,
   LETTER_FILTERS,
   LIMIT_FLAG,
   LOG_FLAGS,
@@ -320,6 +321,13 @@ export const COMMANDS = {
       '--params': { placeholder: 'JSON', doc: 'Values of parameters, such as {"organization": "acme"}.' },
     },
     positionals: ['[NAME]'],
+  },
+  key: {
+    summary:
+      'Make an API key for programs that read figures or installs: its manifest on standard output, the key itself on standard error.',
+    settings: [],
+    flags: KEY_FLAGS,
+    positionals: ['NAME'],
   },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',

@@ -107,6 +107,13 @@ export const SPEND_FLAGS = {
   ...JSON_FLAG,
 } as const
 
+/** Of `whencectl key`. */
+export const KEY_FLAGS = {
+  '--organization': { placeholder: 'NAME', doc: 'Name of the Organization that it reads.' },
+  '--scopes': { placeholder: 'LIST', doc: 'What it may read. (default: figures,installs)' },
+  '--expires': { placeholder: 'DATE', doc: 'When it ends, within a year. (default: in 365 days)' },
+} as const
+
 /** Of `whencectl erase`. */
 export const ERASE_FLAGS = {
   '--website': { placeholder: 'ID', doc: 'ID of the website.' },

@@ -300,6 +300,7 @@ describe('the chart on a real API server', function () {
         Website: { primaryOrigin: 'https://second.acme.dev' },
         Destination: { websiteRef: { name: 'acme-dev' }, provider: 'ga4', ga4 },
         Webhook: { url: 'https://hooks.acme.dev/in', secretRef: { name: secretName, key: 'secret' }, events: ['install.matched'] },
+        ApiKey: { scopes: ['figures'], expiresAt: `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`, keyHash: `sha256:${'0'.repeat(64)}` },
       }
       for (const [kind, own] of Object.entries(specs)) {
         const at = `${base}/resources/${kind}`

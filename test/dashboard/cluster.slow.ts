@@ -96,6 +96,27 @@ describe('the dashboard in a cluster', function () {
     await becomes(() => directory.members().length === 0)
   })
 
+  it('sees API keys as they come and go, and none of another namespace or installation', async () => {
+    const key = (number: number) => ({
+      organizationRef: { name: 'acme' },
+      scopes: ['figures'],
+      expiresAt: '2027-06-30T00:00:00Z',
+      keyHash: `sha256:${String(number).repeat(64)}`,
+    })
+    const ref = { kind: 'ApiKey', namespace: 'shop', name: 'grafana' }
+    await kube.apply([
+      resource('ApiKey', 'abroad', key(1), { namespace: 'other' }),
+      resource('ApiKey', 'foreign', { ...key(2), installation: 'staging' }, { namespace: 'shop' }),
+    ])
+    expect(await writer.create({ ...ref, spec: key(3) })).to.deep.equal({ kind: 'written' })
+    await becomes(() => directory.apiKeys().size > 0)
+    const inForce = [...directory.apiKeys().values()].map(({ name, organization: of, hash }) => [name, of, hash])
+    expect(inForce).to.deep.equal([['grafana', 'shop/acme', key(3).keyHash]])
+    const version = (await writer.read(ref))?.version ?? ''
+    expect(await writer.remove(ref, version)).to.deep.equal({ kind: 'written' })
+    await becomes(() => directory.apiKeys().size === 0)
+  })
+
   it('makes one of 20 new objects at once, and writes one of 100 acceptances at once', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => writer.create({ ...REF, spec: INVITED })))
     expect(made.filter(({ kind }) => kind === 'written')).to.have.length(1)

@@ -1,15 +1,20 @@
-/** Every route, as every role, in the own organisation, in another one and in one that does not exist. */
+/** Every route, as every role and with every key, in the own organisation, in another one and in one that does not exist. */
 
 import { expect } from 'chai'
 
 import type { RouteRow } from '../../dashboard/api/route.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import { MEMBER_ROLES } from '../../domain/model.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { billingOver } from './support/billing.ts'
-import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+import { until } from '../../fixtures/until.ts'
+import { apiKeyOf, organizationOf, specTime, startStage, websiteOf, type Stage, type Told } from './support/stage.ts'
 
-const rows: readonly (readonly [string, RouteRow])[] = Object.entries(ROUTES)
+const all: readonly (readonly [string, RouteRow])[] = Object.entries(ROUTES)
+/** Of people; programs have keys. */
+const rows = all.filter(([, { needs }]) => needs !== 'Key')
+const keyed = all.filter(([, { needs }]) => needs === 'Key')
 const addressOf = (role: string, organization: string): string => `${role.toLowerCase()}@${organization}.dev`
 
 describe('the routes of the dashboard', () => {
@@ -121,5 +126,111 @@ describe('the routes of the dashboard', () => {
       )
     expect(writes.filter((status) => status !== 429).length).to.be.within(30, 60)
     expect(writes).to.include(429)
+  })
+})
+
+const NOW_MS = Date.now()
+const EXPIRES_AT = specTime(NOW_MS + 30 * DAY_MS)
+const KEYS = {
+  both: apiKeyOf('both', { organization: 'mine', expiresAt: EXPIRES_AT }),
+  figures: apiKeyOf('figures', { organization: 'mine', scopes: ['figures'], expiresAt: EXPIRES_AT }),
+  installs: apiKeyOf('installs', { organization: 'mine', scopes: ['installs'], expiresAt: EXPIRES_AT }),
+  foreign: apiKeyOf('foreign', { organization: 'other', expiresAt: EXPIRES_AT }),
+  keyFigures: apiKeyOf('counted-1', { organization: 'other', expiresAt: EXPIRES_AT }),
+  keyInstalls: apiKeyOf('counted-2', { organization: 'other', expiresAt: EXPIRES_AT }),
+  ending: apiKeyOf('ending', { organization: 'mine', expiresAt: specTime(NOW_MS + DAY_MS) }),
+} as const
+
+describe('the routes of programs', () => {
+  let stage: Stage
+  before(async () => {
+    const organizations = ['mine', 'other'].map((name) =>
+      organizationOf(name, { members: { 'anna@acme.dev': 'Owner' } }),
+    )
+    const websites = websiteOf('my-site', 'mine') + websiteOf('other-site', 'other')
+    const keys = Object.values(KEYS).map(({ text }) => text)
+    stage = await startStage({ manifests: organizations.join('---\n') + websites + keys.join('') })
+  })
+  after(() => stage?.stop())
+
+  const read = (path: string, headers: Readonly<Record<string, string>> = {}, address = '192.0.2.9') =>
+    stage.ask('GET', path, { headers, address })
+
+  it('only read, and say which scope a key must have', () => {
+    expect(keyed.map(([, { path, method, keyScope }]) => [method, path, keyScope])).to.deep.equal([
+      ['GET', '/v1/figures', 'figures'],
+      ['GET', '/v1/installs', 'installs'],
+    ])
+  })
+
+  for (const [name, { path, keyScope }] of keyed) {
+    it(`${name} needs a key: a session, a made-up key and one that has ended are none`, async () => {
+      const madeUp = `Bearer whk_${'A'.repeat(43)}`
+      const cookies = await stage.signIn('anna@acme.dev')
+      const tries = [{}, { Cookie: cookies }, { Authorization: madeUp }, { Authorization: 'Basic YTpi' }]
+      for (const headers of tries) {
+        const told = await read(path, headers)
+        expect([told.status, told.body], JSON.stringify(headers)).to.deep.equal([401, { error: 'unauthenticated' }])
+        expect(told.headers.get('www-authenticate')).to.equal('Bearer')
+      }
+    })
+
+    it(`${name} answers a key with its scope, and is not there for others`, async () => {
+      const isOf = (scope: string): number => (keyScope === scope ? 200 : 404)
+      const statuses = [KEYS.both, KEYS.figures, KEYS.installs].map(
+        async ({ headers }) => (await read(path, headers)).status,
+      )
+      expect(await Promise.all(statuses)).to.deep.equal([200, isOf('figures'), isOf('installs')])
+    })
+
+    it(`${name} has nothing of another organisation`, async () => {
+      for (const [key, own, foreign] of [
+        [KEYS.both, 'my-site', 'other-site'],
+        [KEYS.foreign, 'other-site', 'my-site'],
+      ] as const) {
+        expect((await read(`${path}?website=${own}`, key.headers)).status).to.equal(200)
+        const told = await read(`${path}?website=${foreign}`, key.headers)
+        const none = await read(`${path}?website=no-site`, key.headers)
+        expect([told.status, told.text]).to.deep.equal([404, '{"error":"not_found"}'])
+        expect(none.text).to.equal(told.text)
+      }
+    })
+
+    it(`${name} answers no page of another website, and a browser as any program`, async () => {
+      const foreign = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site', Accept: 'text/html' }
+      const told = await read(path, { ...KEYS.both.headers, ...foreign })
+      expect(told.status).to.equal(200)
+      const names = [...told.headers.keys()].filter((header) => header.startsWith('access-control'))
+      expect([names, told.cookies]).to.deep.equal([[], ''])
+      const preflight = await stage.ask('OPTIONS', path, { headers: foreign })
+      expect([preflight.status, preflight.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
+      expect((await read(path, { Accept: 'text/html' })).text).to.equal('{"error":"unauthenticated"}')
+    })
+
+    it(`${name} counts requests by key, and tries without one by address`, async () => {
+      const statusesOf = async (count: number, headers: Readonly<Record<string, string>>, address: string) =>
+        Promise.all(Array.from({ length: count }, async () => (await read(`${path}?from=x`, headers, address)).status))
+      const own = await statusesOf(1_210, KEYS[name as keyof typeof KEYS].headers, '10.9.0.1')
+      // A new minute may begin in between.
+      expect(own.filter((status) => status === 400).length).to.be.within(1, 1_200)
+      expect(own).to.include(429)
+      expect((await read(path, KEYS.both.headers, '10.9.0.1')).status).to.equal(200)
+      const tries = await statusesOf(1_210, { Authorization: `Bearer whk_${'A'.repeat(43)}` }, `10.9.1.${path.length}`)
+      expect(tries).to.include(429)
+      expect(tries.filter((status) => status === 401).length).to.be.at.least(1)
+    })
+  }
+
+  it('refuse a key as soon as it has ended, or its object is gone', async () => {
+    const { headers } = KEYS.ending
+    expect((await read('/v1/figures', headers)).status).to.equal(200)
+    stage.advance(DAY_MS)
+    expect((await read('/v1/figures', headers)).status).to.equal(401)
+    expect((await read('/v1/figures', KEYS.figures.headers)).status).to.equal(200)
+    await stage.apply('key.yaml', apiKeyOf('late', { organization: 'mine', expiresAt: EXPIRES_AT }).text)
+    const late = apiKeyOf('late', { organization: 'mine', expiresAt: EXPIRES_AT }).headers
+    expect((await read('/v1/figures', late)).status).to.equal(200)
+    await stage.apply('key.yaml', '')
+    await until(async () => (await read('/v1/figures', late)).status === 401)
   })
 })

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { isOwnOriginOnly, isRead, refusalsOf } from '../../dashboard/http/route.ts'
+import { isOwnOriginOnly, isRead } from '../../dashboard/http/route.ts'
+import { refusalsOf } from '../../dashboard/api/refusals.ts'
 import type { RouteRow } from '../../dashboard/api/route.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
 import { ERRORS } from '../../domain/errors.ts'
@@ -42,7 +43,8 @@ const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/d
 const operations = Object.entries(DOCUMENT.paths).flatMap(([path, of]) =>
   Object.entries(of).map(([method, operation]) => ({ path, method, operation })),
 )
-const rows = Object.entries<RouteRow>(ROUTES)
+/** What programs read with a key is in the document of the public interface. */
+const rows = Object.entries<RouteRow>(ROUTES).filter(([, { needs }]) => needs !== 'Key')
 
 /** What the API hands on as it is: specs of objects, each kind with a schema of its own in docs/resources.md. */
 const HANDED_ON = /\.spec(\.\*)?$/

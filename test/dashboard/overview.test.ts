@@ -3,52 +3,17 @@
 import { expect } from 'chai'
 
 import { rollUp } from '../../delivery/rollup/rollup.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { middayClock } from '../../fixtures/clocks.ts'
-import { createKeyring } from '../../runtime/keyring.ts'
-import { activityRecord, installRecord, visitRecord } from '../contract/fact-samples.ts'
+import { activityRecord } from '../contract/fact-samples.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
+import { OF, unmatchedAt, visitOf } from './support/sourced.ts'
+import { organizationOf, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 /** No day ends while this runs. */
 const clock = middayClock()
 const NOW_MS = clock()
-const KEY_ID = createKeyring([SECRET]).currentKeyId
-const OF = { website: 'acme-site', organization: 'acme' }
-
-let serial = 0
-
-interface Happened {
-  readonly atMs: number
-  readonly source?: string
-  readonly campaign?: string
-  readonly installs?: number
-  readonly version?: string
-}
-
-/** A visit, and the installs that it led to. */
-function visitOf({ atMs, source = '', campaign = '', installs = 0, version = '1.0.0' }: Happened) {
-  const visitId = `${KEY_ID.toString(16).padStart(2, '0')}${atMs.toString(16).padStart(12, '0')}${(serial++).toString(16).padStart(18, '0')}`
-  const outcome = { resolution: 'matched', selectionPolicy: 'handoff', visitId, visitIssuedAtMs: atMs } as const
-  return [
-    visitRecord({ ...OF, visitId, issuedAtMs: atMs, utm: { source, campaign } }),
-    ...Array.from({ length: installs }, (_, place) =>
-      installRecord({
-        ...OF,
-        ...outcome,
-        receivedAtMs: atMs + (place + 1) * MINUTE_MS,
-        installationId: `machine-${serial}-${place}`,
-        productVersion: version,
-      }),
-    ),
-  ]
-}
-
-function unmatchedAt(receivedAtMs: number, productVersion = '1.0.0') {
-  return installRecord({ ...OF, receivedAtMs, installationId: `machine-${serial++}`, productVersion })
-}
-
 const ago = (days: number): number => NOW_MS - days * DAY_MS - 2 * HOUR_MS
 const CAMPAIGNS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']
 
@@ -226,7 +191,9 @@ describe('the overview', function () {
     expect(named(await read(`overview?since=${since}`))).to.deep.equal([])
     // All that is kept: it has versions from its beginning on, which is no day on which they were made.
     expect(named(await read('overview?period=Last90Days'))).to.include.members(['version 1.0.0', 'version 2.0.0'])
-    expect((await read('overview?filter=source:is:news'))['annotations']).to.deep.equal((await read('overview'))['annotations'])
+    expect((await read('overview?filter=source:is:news'))['annotations']).to.deep.equal(
+      (await read('overview'))['annotations'],
+    )
   })
 
   it('marks steps of which not all is kept', async () => {

@@ -19,9 +19,11 @@ import {
 } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import {
+  apiKeyOf,
   openReadThread,
   organizationOf,
   SECRET,
+  specTime,
   startStage,
   websiteOf,
   type Stage,
@@ -36,8 +38,10 @@ const REQUEST = AT_MS.toString(16).padStart(12, '0') + '1'.repeat(16)
 const ATTEMPT = 'an-attempt'
 const VISITS = 3
 const KEY_ID = createKeyring([SECRET]).currentKeyId.toString(16).padStart(2, '0')
+const KEY = apiKeyOf('reader', { organization: 'acme', expiresAt: specTime(AT_MS + 30 * DAY_MS) })
 const MANIFESTS =
   organizationOf('acme', { members: { 'anna@acme.dev': 'Member' } }) +
+  KEY.text +
   websiteOf('acme-one', 'acme') +
   websiteOf('acme-two', 'acme')
 const PERIOD = `since=${AT_MS - MINUTE_MS}&until=${AT_MS + MINUTE_MS}`
@@ -72,6 +76,8 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   showReplay: `replays/${REQUEST}?from=0`,
   spend: `spend?since=${AT_MS - 3 * DAY_MS}&until=${AT_MS}`,
   spendImports: 'spend/imports',
+  keyFigures: '/v1/figures?by=source&bucket=day&metrics=installs,visits&website=acme-one',
+  keyInstalls: '/v1/installs?website=acme-one&filter=kind:is:none',
 }
 
 async function fill(facts: Facts): Promise<void> {
@@ -122,7 +128,11 @@ interface Reader {
 async function startReader(options: Omit<StageOptions, 'manifests'>): Promise<Reader> {
   const stage = await startStage({ manifests: MANIFESTS, ...options })
   const cookies = await stage.signIn('anna@acme.dev')
-  return { stage, cookies, ask: (path) => stage.ask('GET', `/api/organizations/acme/${path}`, { cookies }) }
+  const ask = (path: string): Promise<Told> =>
+    path.startsWith('/v1/')
+      ? stage.ask('GET', path, { headers: KEY.headers })
+      : stage.ask('GET', `/api/organizations/acme/${path}`, { cookies })
+  return { stage, cookies, ask }
 }
 
 describe('reads in a thread of their own', function () {

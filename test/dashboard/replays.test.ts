@@ -489,6 +489,7 @@ describe('replays of decisions', function () {
     const nothing = {
       websites: () => [],
       members: () => (ofKnowing.push('members'), []),
+      apiKeys: () => new Map(),
       catalogNumber: () => 0,
       rightsAge: () => 'current' as const,
     }

@@ -34,14 +34,18 @@ describe('the age of rights', () => {
 
   it('lets everything be answered while it is current', () => {
     expect(answered('current')).to.have.length(Object.keys(ROUTES).length)
+    expect(answered('current')).to.include('GET /v1/figures')
   })
 
-  it('lets those who are signed in read a while longer, and anybody sign out, but nobody write or sign in', () => {
+  it('lets those who are signed in read a while longer, and anybody sign out, but nobody write or sign in, and no key open anything', () => {
     const late = answered('late')
     expect(late).to.include.members(['GET /api/me', 'GET /api/sign-in', 'POST /api/sign-out'])
     expect(late.filter((name) => !name.startsWith('GET '))).to.deep.equal(['POST /api/sign-out'])
     expect(late).not.to.include('GET /api/sign-in/oidc/callback')
-    const reads = Object.values<RouteRow>(ROUTES).filter(({ method, rate }) => method === 'GET' && rate !== 'callback')
+    const reads = Object.values<RouteRow>(ROUTES).filter(
+      ({ method, needs, rate }) => method === 'GET' && rate !== 'callback' && needs !== 'Key',
+    )
+    expect(late.filter((name) => name.includes('/v1/'))).to.deep.equal([])
     expect(late).to.have.length(reads.length + 1)
   })
 
@@ -64,7 +68,7 @@ describe('a process of the dashboard in a cluster', () => {
     metadata: { name: 'whence-catalog' },
     data: { 'index.json': indexText({ number, rights, version: 'v', parts: [], credentials: {} }) },
   })
-  const marked = (): string => mark(api.objects('Organization', 'Member'))
+  const marked = (): string => mark(api.objects('Organization', 'Member', 'ApiKey'))
 
   beforeEach(async () => {
     api = madeUpApi()
@@ -129,6 +133,18 @@ describe('a process of the dashboard in a cluster', () => {
     elapsedMs += LIMITS.rightsReadMs
     expect(directory.rightsAge()).to.equal('unknown')
     expect(directory.members(), 'what is known stays').to.have.length(1)
+  })
+
+  it('misses no key that was revoked while its watch was cut', async () => {
+    const spec = { organizationRef: { name: 'acme' }, scopes: ['figures'], keyHash: `sha256:${'0'.repeat(64)}` }
+    const expiresAt = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`
+    api.put('ApiKey', 'default', resource('ApiKey', 'grafana', { ...spec, expiresAt }))
+    await until(() => directory.apiKeys().size === 1)
+    api.silence()
+    api.remove('ApiKey', 'default/grafana')
+    expect([...directory.apiKeys().values()].map(({ name }) => name)).to.deep.equal(['grafana'])
+    answerIndex = published(2, marked())
+    await until(() => directory.apiKeys().size === 0)
   })
 
   it('reads its copies again if the index counts a change that a cut watch has not brought', async () => {

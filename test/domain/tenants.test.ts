@@ -78,6 +78,13 @@ const ATTEMPTS: Readonly<Record<string, Manifest>> = {
     email: 'thief@evil.dev',
     role: 'Owner',
   }),
+  'ApiKey.organizationRef': resource('ApiKey', 'grab', {
+    ...THIEF,
+    organizationRef: { name: 'acme' },
+    scopes: ['figures'],
+    expiresAt: '1970-06-30T00:00:00Z',
+    keyHash: `sha256:${'0'.repeat(64)}`,
+  }),
   'LogStream.organizationRef': stream({
     organizationRef: { name: 'acme' },
     webhook: { url: 'https://evil.example/', secretRef: { name: 'own', key: 'hook' } },
@@ -133,6 +140,7 @@ describe('two tenants in one namespace', () => {
       expect(told).to.have.length(1)
       expect(after.catalog.version).to.equal(before.catalog.version)
       expect(after.people.members).to.deep.equal(before.people.members)
+      expect(after.people.apiKeys).to.deep.equal(before.people.apiKeys)
       // The same words as if the other had no such object.
       const alone = JSON.parse(
         JSON.stringify(attempt)

@@ -62,6 +62,12 @@ const SPECS: { readonly [K in ResourceKind]: Readonly<Record<string, unknown>> }
     secretRef: { name: 'keys', key: 'hook' },
   },
   Member: { organizationRef, email: 'anna@acme.dev', role: 'Owner' },
+  ApiKey: {
+    organizationRef,
+    scopes: ['figures'],
+    expiresAt: '2027-06-30T00:00:00Z',
+    keyHash: `sha256:${'0'.repeat(64)}`,
+  },
 }
 const valid = (kind: ResourceKind, spec: Readonly<Record<string, unknown>> = {}, name = 'one') =>
   resource(kind, name, { ...SPECS[kind], ...spec })
@@ -185,6 +191,7 @@ function examples(): readonly Example[] {
   add('Destination', 'may have only letters, digits', withBlock('x', 'x', {}), withBlock('x', 'x', { pixelId: 'a b' }))
   senderExamples(add)
   memberExamples(add)
+  keyExamples(add)
   return list
 }
 
@@ -253,6 +260,14 @@ function memberExamples(add: (kind: ResourceKind, message: string, good: Manifes
   add('Member', 'must be hexadecimal', invited({}), invited({ id: 'g'.repeat(32) }))
   add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-11-29 06:00:00Z' }))
   add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-04-31T06:00:00Z' }))
+}
+
+function keyExamples(add: (kind: ResourceKind, message: string, good: Manifest, bad: Manifest) => void): void {
+  const changed = (changes: Readonly<Record<string, unknown>>) => valid('ApiKey', changes)
+  const installation = (name: string) => changed({ installation: name })
+  add('ApiKey', 'may have only lower-case letters, digits', installation('eu-1'), installation('eu-'))
+  add('ApiKey', 'must be a time', valid('ApiKey'), changed({ expiresAt: '2027-06-31T00:00:00Z' }))
+  add('ApiKey', 'must be sha256:', valid('ApiKey'), changed({ keyHash: 'F'.repeat(71) }))
 }
 
 /** The messages of all rules in a schema, at any depth. */

@@ -92,6 +92,12 @@ const SPECS: { readonly [K in ResourceKind]: fc.Arbitrary<object> } = {
     email: fc.constantFrom('anna@acme.dev', 'bert@acme.dev'),
     role: fc.constantFrom('Owner', 'Viewer'),
   }),
+  ApiKey: fc.record({
+    organizationRef: fc.record({ name }),
+    scopes: fc.constantFrom(['figures'], ['figures', 'installs']),
+    expiresAt: fc.constantFrom('1970-06-30T00:00:00Z', '2027-06-30T00:00:00Z'),
+    keyHash: fc.constantFrom(`sha256:${'0'.repeat(64)}`, `sha256:${'1'.repeat(64)}`),
+  }),
 }
 
 /** As the API server counts: a new spec is a new generation, a new status only a new version. */
@@ -204,6 +210,7 @@ function startOf(): World {
       LogStream: new Map(),
       Webhook: new Map(),
       Member: new Map(),
+      ApiKey: new Map(),
     },
     secrets: new Map(),
     namespaces: new Map(),
@@ -232,7 +239,7 @@ function startOf(): World {
 
 function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
   const list = (objects: Objects) => [...objects.values()]
-  const { Organization, Website, InstallPath, Destination, LogStream, Webhook, Member } = kinds
+  const { Organization, Website, InstallPath, Destination, LogStream, Webhook, Member, ApiKey } = kinds
   const resources = {
     Organization: list(Organization),
     Website: list(Website),
@@ -241,6 +248,7 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
     LogStream: list(LogStream),
     Webhook: list(Webhook),
     Member: list(Member),
+    ApiKey: list(ApiKey),
   }
   return {
     resources,

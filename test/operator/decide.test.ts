@@ -31,6 +31,7 @@ describe('a decision', () => {
       LogStream: [],
       Webhook: [],
       Member: [],
+      ApiKey: [],
     },
     secrets: [],
     namespaces: [],

@@ -46,6 +46,7 @@ function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemo
     LogStream: [],
     Webhook: [],
     Member: [],
+    ApiKey: [],
   }
   const gathered: Gathered = {
     resources: { ...none, ...kinds },
@@ -145,7 +146,15 @@ describe('a website that is paused', () => {
     const metadata = { annotations: { 'whence.dev/paused': 'true' } }
     const edited = site('a', 'site', { displayName: 'Edited', retentionDays: 1 }, metadata)
     const Website = [edited, site('a', 'rival', { id: 'site' })]
-    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
+    const none = {
+      Organization: [],
+      InstallPath: [],
+      Destination: [],
+      LogStream: [],
+      Webhook: [],
+      Member: [],
+      ApiKey: [],
+    }
     const { resources, paused } = withoutPaused({
       ...none,
       Organization: [acme('a')],
@@ -168,7 +177,15 @@ describe('a website that is paused', () => {
 
 describe('a destination that is paused', () => {
   const rest = { Organization: [acme('a')], Website: [site('a', 'site')] }
-  const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
+  const none = {
+    Organization: [],
+    InstallPath: [],
+    Destination: [],
+    LogStream: [],
+    Webhook: [],
+    Member: [],
+    ApiKey: [],
+  }
   const annotated = (annotations: object) =>
     withoutPaused({ ...none, ...rest, Destination: [out('a', 'out', { mode: 'Live' }, { annotations })] })
 
@@ -213,6 +230,7 @@ describe('what waits for its Secret', () => {
         }),
       ],
       Member: [],
+      ApiKey: [],
     }
     const before = look({ ...resources, secrets: [keys('a')] })
     expect(before.inForce.credentials.size).to.equal(3)

@@ -427,6 +427,7 @@ describe('room for many owners', () => {
         LogStream: [],
         Webhook: [],
         Member: [],
+        ApiKey: [],
       },
       secrets: inBoth((namespace) => [
         { metadata: { namespace, name: 'keys' }, data: { ga4: Buffer.from(big).toString('base64') } },

@@ -24,7 +24,7 @@ const ACME: KubeObject = {
 }
 
 function decided(organization: KubeObject) {
-  const none = { Website: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
+  const none = { Website: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [], ApiKey: [] }
   const gathered = {
     resources: { Organization: [organization], ...none },
     secrets: [],

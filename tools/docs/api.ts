@@ -28,6 +28,7 @@ interface Parameter {
   readonly in: string
   readonly required: boolean
   readonly description?: string
+  readonly schema: FieldSchema
 }
 
 interface Answer {
@@ -79,6 +80,7 @@ function section({ path, method, operation }: Endpoint, document: Document): str
     `### ${method.toUpperCase()} ${path}`,
     sentences(operation),
     ...parameterTable(parameters ?? []),
+    ...queryTable(parameters ?? []),
     ...formsOf(requestBody?.content[JSON_TYPE]?.schema).map((form) => fieldTable('Body', form, document)),
     answerPart(responses['200']?.content ?? {}, document),
     errorLine(responses),
@@ -105,6 +107,13 @@ function parameterTable(parameters: readonly Parameter[]): readonly string[] {
   if (headers.length === 0) return []
   const rows = headers.map(({ name, required, description = '' }) => [code(name), required ? 'yes' : '', description])
   return [table(['Header', 'Required', 'Meaning'], rows)]
+}
+
+function queryTable(parameters: readonly Parameter[]): readonly string[] {
+  const rows = parameters
+    .filter((each) => each.in === 'query')
+    .map(({ name, schema, description = '' }) => [code(name), typeText(schema), description])
+  return rows.length === 0 ? [] : [table(['Parameter', 'Type', 'Meaning'], rows)]
 }
 
 function errorLine(responses: Operation['responses']): string {

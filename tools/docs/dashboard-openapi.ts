@@ -1,15 +1,17 @@
 /** The OpenAPI 3.1 document of the dashboard's API, from the declarations of its routes: the program and the document agree. */
 
+import { refusalsOf } from '../../dashboard/api/refusals.ts'
 import type { RouteRow } from '../../dashboard/api/route.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
-import { isOwnOriginOnly, isRead, refusalsOf } from '../../dashboard/http/route.ts'
+import { isOwnOriginOnly, isRead } from '../../dashboard/http/route.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { isObject } from '../../domain/strict-json.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 export function dashboardOpenApi(): Json {
-  const rows = Object.entries<RouteRow>(ROUTES)
+  // What programs read with a key is public, and in the document of the public interface.
+  const rows = Object.entries<RouteRow>(ROUTES).filter(([, { needs }]) => needs !== 'Key')
   const named = new Map<string, Json>()
   const paths = Object.entries(Object.groupBy(rows, ([, { path }]) => templateOf(path))).map(([path, of = []]) => [
     path,

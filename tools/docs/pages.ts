@@ -146,6 +146,11 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   webhooks: 'Webhooks of one organisation',
   webhookTryMs: 'Time for which an event is retried at a webhook',
   webhookSecretOverlapMs: 'Time for which the previous secret of a webhook also signs',
+  apiKeys: 'API keys of one organisation; ended ones do not count',
+  apiKeyDays: 'Days until an API key ends',
+  keyInstallsPerPage: 'Installs of a page of `/v1/installs`',
+  keyBuckets: 'Hours, days or weeks in an answer of `/v1/figures`',
+  keyBucketsByValue: 'The same with `by`',
   csvExportEvents: 'Install events of a CSV export, most recent first',
   activityEntries: 'Activity entries of a request',
   organizationsOwned: 'Organisations that a person owns',
@@ -255,7 +260,7 @@ function limitsPage(): string {
     table(['Rule', 'Limit', 'Counted per'], ratesOf(RATE_RULES)),
     'In the dashboard alone, and not in `/api/limits`:',
     table(['Rule', 'Limit', 'Counted per'], ratesOf({ ...SIGN_IN_RULES, ...REPLAY_RULES })),
-    `Within these numbers reads wait for each other. For a person ${READ_PLACES.page.person} run at once, for an organisation ${READ_PLACES.page.organization}, of downloads ${READ_PLACES.export.person} and ${READ_PLACES.export.organization}; ` +
+    `Within these numbers reads wait for each other. For a person ${READ_PLACES.page.person} run at once, for an organisation ${READ_PLACES.page.organization}, of downloads ${READ_PLACES.export.person} and ${READ_PLACES.export.organization}, with API keys ${READ_PLACES.key.person} for a key and ${READ_PLACES.key.organization} for an organisation; ` +
       `${READ_PLACES.waiting.person} and ${READ_PLACES.waiting.organization} wait, and more are answered \`503\` with \`Retry-After\`. Whoever used less of the engine's time lately goes first. Open at once: ` +
       `${STREAM_PLACES.session} streams of events for a session, ${STREAM_PLACES.person} for a person, ${STREAM_PLACES.organization} for an organisation, ${STREAM_PLACES.process} in a process.`,
     'Everywhere, and not in `/api/limits`; an address that does not exist is counted in no other window:',

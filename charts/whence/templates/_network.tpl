@@ -25,7 +25,7 @@ kubernetes: {{ concat (list "operator" "api" "dispatch") $senders $dashboard | t
 
 {{- /* Paths of the dashboard on the host that it shares with the api; `/api/limits` is the api's. A test compares them with the program. */ -}}
 {{- define "whence.dashboardPaths" -}}
-exact: [/, /sign-in, /sign-in.css, /sign-in.js]
+exact: [/, /sign-in, /sign-in.css, /sign-in.js, /v1/figures, /v1/installs]
 prefixes: [/api, /app, /assets]
 {{- end -}}
 

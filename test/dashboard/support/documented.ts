@@ -22,8 +22,15 @@ interface Documented {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>
 }
 
-const FILE = join(import.meta.dirname, '../../../docs/dashboard-openapi.json')
-const DOCUMENT = JSON.parse(readFileSync(FILE, 'utf8')) as AnswerDocument
+const DOCS = join(import.meta.dirname, '../../../docs')
+const documentIn = (file: string) => JSON.parse(readFileSync(join(DOCS, file), 'utf8')) as AnswerDocument
+const OF_PAGES = documentIn('dashboard-openapi.json')
+/** What programs read is public. */
+const OF_PROGRAMS = documentIn('openapi.json')
+const DOCUMENT: AnswerDocument = {
+  paths: { ...OF_PROGRAMS.paths, ...OF_PAGES.paths },
+  components: { schemas: { ...OF_PROGRAMS.components.schemas, ...OF_PAGES.components.schemas } },
+}
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
 ajv.addVocabulary(['components'])
 ajv.addSchema({ $id: 'document', components: closed(DOCUMENT.components) })
@@ -74,7 +81,7 @@ function undocumentedRefusal(
 ): string | null {
   if (!text.startsWith('{')) return null
   const { error } = JSON.parse(text) as { readonly error?: string }
-  const codes = documented?.description?.split(', ') ?? []
+  const codes = documented?.description?.split(/, | /).map((word) => word.replaceAll(/[`:]/g, '')) ?? []
   return codes.includes(error ?? '') ? null : `the refusal ${error} of ${method} ${path} is not documented`
 }
 

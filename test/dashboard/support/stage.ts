@@ -1,12 +1,14 @@
 /** The dashboard's API over real parts: LMDB, a watched folder, an SMTP server; a clock that tests can move. */
 
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { Registry } from 'prom-client'
 
+import { sha256Hex } from '../../../common/digest.ts'
 import {
   createReadThread,
   type ReadThread,
@@ -38,6 +40,7 @@ import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+import { apiKeyText, hashOfKey } from '../../../domain/people/api-key.ts'
 import type { Plan } from '../../../domain/model.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { openCatalogFolder, type FolderCatalog } from '../../../runtime/catalog/source.ts'
@@ -415,6 +418,27 @@ export function organizationOf(
       `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${name}-${place} }\nspec: { organizationRef: { name: ${name} }, email: ${email}, role: ${role} }\n`,
   )
   return head + rows.join('')
+}
+
+interface StagedKey {
+  readonly organization: string
+  readonly scopes?: readonly string[]
+  /** Within a year of the clock of the stage. */
+  readonly expiresAt: string
+}
+
+/** An ApiKey as one more document behind others, and its key, which is the same for the same name. */
+export function apiKeyOf(name: string, { organization, scopes = ['figures', 'installs'], expiresAt }: StagedKey) {
+  const key = apiKeyText(createHash('sha256').update(name).digest())
+  const text =
+    `---\napiVersion: whence.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\n` +
+    `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfKey(key, sha256Hex)}' }\n`
+  return { text, headers: { Authorization: `Bearer ${key}` } }
+}
+
+/** A moment this long after another, as specs write it. */
+export function specTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
 /** As one more document behind others. */

@@ -71,6 +71,7 @@ export const SHEET_PAGES: readonly SheetPage[] = [
   own('installs-filtered', 'installs?resolution=unmatched&reason=expired', { ready: 'table.installs' }),
   own('install', 'installs/acme-docs/event-picture', { ready: '.raw pre' }),
   own('members', 'members', { ready: 'table' }),
+  own('keys', 'keys'),
   own('activity', 'activity', { ready: '.activity' }),
   own('usage', 'usage', { ready: '.tiles' }),
   { name: 'billing', address: '/app/paying/usage', viewer: 'owner', ready: '.billing' },
@@ -82,7 +83,7 @@ export const SHEET_PAGES: readonly SheetPage[] = [
 ]
 
 /** Of these the matrix alone has pictures. */
-const WITHOUT_SHEET = ['new-website', 'campaigns']
+const WITHOUT_SHEET = ['new-website', 'campaigns', 'keys']
 export const DRAWN_PAGES = SHEET_PAGES.filter(({ name }) => !WITHOUT_SHEET.includes(name))
 
 const DAY_MS = 86_400_000

@@ -1,0 +1,157 @@
+/** Figures for programs. They are read as those of the pages are, so that the numbers are the same. */
+
+import type { Refusal } from '../../domain/errors.ts'
+import { namedCounts, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import {
+  INSTALL_COUNTS,
+  ROW_LABELS,
+  type FigureRow,
+  type InstallCounts,
+  type InstallDimension,
+} from '../../domain/figures/installs.ts'
+import {
+  askedMetrics,
+  askedPeriod,
+  askedSteps,
+  bucketText,
+  notKeptOf,
+  type KeyMetric,
+  type NotKept,
+} from '../../domain/figures/key-figures.ts'
+import { zoneDates } from '../../domain/figures/zone-dates.ts'
+import { visitsBeside } from '../../domain/figures/overview.ts'
+import { areFilters, readFilters } from '../../domain/figures/filters.ts'
+import { periodOf } from '../../domain/figures/periods.ts'
+import { timeZone, type TimeStep } from '../../domain/time-zones.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
+import { figuresBy, type FigureParts, type ZonedSource } from '../figures/pages.ts'
+import { installSlices, NO_INSTALLS, readInstallSteps } from '../figures/read-installs.ts'
+import { readVisitSteps } from '../figures/filtered-visits.ts'
+import { answer, type CallTo } from '../http/call.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+import { csvAnswer } from './csv.ts'
+
+type VisitCounts = Readonly<Record<(typeof VISIT_STEPS)[number], number>>
+
+/** What is counted of one time and value. Visits are null if they are not counted so. */
+interface Counted {
+  readonly installs: InstallCounts
+  readonly visits: VisitCounts | null
+}
+
+interface CountedRow extends Counted {
+  readonly step: TimeStep
+  /** Null if nothing is counted by. */
+  readonly of: FigureRow | null
+}
+
+interface CountedRows {
+  readonly rows: readonly CountedRow[]
+  readonly totals: readonly Counted[]
+}
+
+export function keyFigures({ scope, keyIds }: FigureParts) {
+  return scope(async (reads, call: CallTo<'keyFigures'>) => {
+    const asked = readAsked(call, reads)
+    if ('code' in asked) return asked
+    const { period, metrics, steps, filters, dates } = asked
+    const { by, bucket } = call.query
+    const source = { reads, nowMs: call.nowMs, keyIds, zone: dates.zone, filters }
+    const { rows: counted, totals } =
+      by === undefined ? await countSteps(source, steps) : await countBy(source, steps, by)
+    const notKept = notKeptOf(reads.asked.kept ?? [], { at: period.sinceMs, until: period.untilMs }, dates)
+    const rows = counted.map((row) => ({
+      ...shownValue(row.of),
+      bucket: bucket === undefined ? null : bucketText(bucket, row.step, dates),
+      ...(isKept(row.step, notKept) ? measured(metrics, row) : recordOf(metrics, () => null)),
+    }))
+    if (call.wantsCsv) {
+      const named = [...(by === undefined ? [] : ['value', 'row']), ...(bucket === undefined ? [] : ['bucket'])]
+      return csvAnswer([...named, ...metrics], rows)
+    }
+    return answer({
+      timeZone: dates.zone.name,
+      rows,
+      total: measured(metrics, sumOf(totals)),
+      notKept: notKept === null ? null : { before: notKept.before },
+    })
+  })
+}
+
+/** Refused if a parameter is none, or asks for too much. */
+function readAsked({ query, nowMs }: CallTo<'keyFigures'>, { organization }: OrganizationFacts) {
+  const dates = zoneDates(timeZone(organization.timeZone))
+  const metrics = askedMetrics(query.metrics)
+  if ('code' in metrics) return metrics
+  const filters = readFilters(query.filter)
+  if (!areFilters(filters)) return filters
+  const asked = askedPeriod(query, dates)
+  if ('code' in asked) return asked
+  const period = periodOf(asked, { nowMs, zone: dates.zone })
+  if ('code' in period) return { ...period, extra: { ...period.extra, field: '/from' } } satisfies Refusal
+  const { by, bucket } = query
+  const steps = askedSteps(
+    { bucket, isByValue: by !== undefined },
+    { at: period.sinceMs, until: period.untilMs },
+    dates,
+  )
+  return 'code' in steps ? steps : { dates, metrics, filters, period, steps }
+}
+
+/** As the overview counts over time. */
+async function countSteps(source: ZonedSource, steps: readonly TimeStep[]): Promise<CountedRows> {
+  const period = { sinceMs: steps[0]?.at ?? 0, untilMs: steps.at(-1)?.until ?? 0 }
+  const installs = await readInstallSteps(source, await installSlices(source, period), steps)
+  const visits = await readVisitSteps(source, steps, visitsBeside(source.filters ?? []))
+  const rows = steps.map((step, place) => ({
+    step,
+    of: null,
+    installs: installs[place] ?? NO_INSTALLS,
+    visits: visits === null ? null : namedCounts(VISIT_STEPS, visits[place] ?? []),
+  }))
+  return { rows, totals: rows }
+}
+
+/** As the page Sources counts, for each of these times. */
+async function countBy(source: ZonedSource, steps: readonly TimeStep[], by: InstallDimension): Promise<CountedRows> {
+  const rows: CountedRow[] = []
+  const totals: Counted[] = []
+  for (const step of steps) {
+    const found = await figuresBy(source, { sinceMs: step.at, untilMs: step.until }, by)
+    rows.push(
+      ...found.rows.map(({ row, value, visits, ...installs }) => ({ step, of: { row, value }, installs, visits })),
+    )
+    totals.push({ installs: found.total, visits: found.total.visits })
+  }
+  return { rows, totals }
+}
+
+function sumOf(totals: readonly Counted[]): Counted {
+  return totals.reduce((sum, each) => ({
+    installs: recordOf(INSTALL_COUNTS, (name) => sum.installs[name] + each.installs[name]),
+    visits: sum.visits === null || each.visits === null ? null : addVisits(sum.visits, each.visits),
+  }))
+}
+
+function addVisits(one: VisitCounts, other: VisitCounts): VisitCounts {
+  return recordOf(VISIT_STEPS, (name) => one[name] + other[name])
+}
+
+function measured(metrics: readonly KeyMetric[], { installs, visits }: Counted) {
+  const all: Readonly<Record<KeyMetric, number | null>> = {
+    installs: installs.installs,
+    visits: visits?.visits ?? null,
+    copied: visits?.copied ?? null,
+    matched: installs.matched,
+  }
+  return recordOf(metrics, (name) => all[name])
+}
+
+function shownValue(of: FigureRow | null) {
+  if (of === null) return { value: null, row: null }
+  return { value: of.row === 'value' ? of.value : ROW_LABELS[of.row], row: of.row }
+}
+
+function isKept({ until }: TimeStep, notKept: NotKept | null): boolean {
+  return notKept === null || until > notKept.untilMs
+}
