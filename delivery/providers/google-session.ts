@@ -3,7 +3,7 @@
  * click [A, see `google-ads.ts`].
  */
 
-import type { Visit } from '../../domain/collection/visit-fields.ts'
+import { landingOf, type Visit } from '../../domain/collection/visit-fields.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
 /** Above this length they omit the referrer, which Google treats as optional. */
@@ -18,7 +18,9 @@ export function sessionAttributes(visit: Visit): string | null {
 
 type Parameter = [name: string, value: string]
 
-function ofLanding({ identities, click, landedAtMs, landingPage, sourceReferrer, utm }: Visit): string | null {
+function ofLanding(visit: Visit): string | null {
+  const { identities, click } = visit
+  const { page, referrer, landedAtMs, utm } = landingOf(visit)
   const { gad_source, gad_campaignid, gclid, wbraid, gbraid } = identities.google_ads ?? {}
   const clickId = new Map(Object.entries({ gclid, wbraid, gbraid })).get(click)
   const ad = Object.entries({ gad_source, gad_campaignid, [click]: clickId }).flatMap(([name, value]): Parameter[] =>
@@ -29,11 +31,11 @@ function ofLanding({ identities, click, landedAtMs, landingPage, sourceReferrer,
   const lean = {
     gad_source,
     gad_campaignid,
-    landing_page_url: `${landingPage}?${String(new URLSearchParams([...campaign, ...ad]))}`,
+    landing_page_url: `${page}?${String(new URLSearchParams([...campaign, ...ad]))}`,
     // Google requires microseconds, as a string.
     session_start_time_usec: `${landedAtMs}000`,
   }
-  const full = encode({ ...lean, landing_page_referrer: sourceReferrer === '' ? undefined : sourceReferrer })
+  const full = encode({ ...lean, landing_page_referrer: referrer === '' ? undefined : referrer })
   const text = full.length > LEAN_ABOVE_CHARS ? encode(lean) : full
   return text.length > LIMITS.sessionAttributesChars ? null : text
 }
