@@ -112,7 +112,7 @@ const ENTRIES = [
   ...below('bin', 'whencectl.ts kubectl-whence.ts demo.ts example-data.ts reads/worker.ts'),
   ...below(
     'sdk',
-    'build.ts build-package.ts main.ts extras-script.ts readers-script.ts keeper-script.ts recorder-script.ts define.d.ts whence.d.ts',
+    'build.ts build-package.ts main.ts extras-script.ts reader-script.ts keeper-script.ts recorder-script.ts define.d.ts whence.d.ts',
   ),
   ...below('sdk/package', 'index.ts react.ts load-import.ts places.ts'),
   ...below('pages', 'build.ts main.tsx assets.d.ts'),

@@ -18,7 +18,8 @@ export interface StaticFile {
   readonly encodings: ReadonlyMap<'br' | 'gzip', Buffer>
 }
 
-const COMPRESS_BYTES_MIN = 512
+/** The smallest parts of the SDK still become smaller. */
+const COMPRESS_BYTES_MIN = 128
 /** The SDK is small and often read, so it is compressed best; for a large file that would only delay the start. */
 const BEST_BYTES_MAX = 12_000
 const QUICK_QUALITY = 5

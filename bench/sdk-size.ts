@@ -12,7 +12,8 @@ const CORE_BROTLI_BYTES = 3 * 1024
 const LOADED_BY = {
   'browser.js': 'every visitor',
   'browser/recorder': 'every visitor who may be counted',
-  'browser/readers': 'websites with GA4 or advertising providers',
+  'browser/reader': 'websites with its advertising provider',
+  'browser/keeper': 'every visitor who may be counted, after the visit',
   'browser/extras': 'pages with commands or adapters',
 }
 

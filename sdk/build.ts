@@ -10,6 +10,8 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
 import type { Plugin } from 'esbuild'
 import { minify } from 'terser'
+import { DIGEST_CHARS } from './core/digest.ts'
+import { READERS } from './readers/index.ts'
 
 /** One file of the bundle as the service serves it. Addresses are relative to the base address. */
 interface BuiltFile {
@@ -49,10 +51,10 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|addIdentities|attend|compose|config|count|currentReceipt|extras|addCustom|fit|forget|keep|linkFor|place|settle|isAllowed|isAutomatic|isDue|isOpen|isUrgent|loaded|loading|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|record|recorder|registeredId|ask|complete|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|areTagsReady|attend|clickOf|compose|configuring|cookieOf|cookies|count|currentReceipt|extras|addCustom|firstGroup|fit|forget|keep|linkFor|place|settle|isAllowed|isAutomatic|isDue|isOpen|isUrgent|loaded|loading|mayCollect|nowMs|prefix|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|record|recorder|registeredId|ask|complete|report|readers|scopeOf|scopes|send|serviceUrl|running|tagCookieOf|view|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
-/** Digits of the SHA-256 in an immutable address. */
+/** Digits of the SHA-256 in an immutable address that pages name, beside the digest in full. */
 const HASH_CHARS = 12
 
 /**
@@ -64,18 +66,21 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
   const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
   // The names that every visitor loads are chosen first.
-  await bundle('main.ts', shortNames, { DEBUG: 'false' })
+  await bundle('main.ts', shortNames, { DEBUG: false })
   const extras = await buildPart('extras', shortNames)
-  const readers = await buildPart('readers', shortNames)
+  const readers = new Map<string, BuiltPart>()
+  for (const provider of Object.keys(READERS))
+    readers.set(provider, await buildPart('reader', shortNames, { PROVIDER: provider }))
   const keeper = await buildPart('keeper', shortNames)
-  const places = { READERS: readers.place, KEEPER: keeper.place }
-  const recorder = await buildPart('recorder', shortNames, places)
+  const readerPlaces = Object.fromEntries([...readers].map(([provider, { place }]) => [provider, place]))
+  const recorder = await buildPart('recorder', shortNames, { READERS: readerPlaces, KEEPER: keeper.place })
   const named = { EXTRAS: extras.place, RECORDER: recorder.place }
-  const core = await bundle('main.ts', shortNames, { ...named, DEBUG: 'false' })
-  const talking = await bundle('main.ts', shortNames, { ...named, DEBUG: 'true' })
+  const core = await bundle('main.ts', shortNames, { ...named, DEBUG: false })
+  const talking = await bundle('main.ts', shortNames, { ...named, DEBUG: true })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const files = [coreFile, extras.file, readers.file, recorder.file, talkingFile, keeper.file]
+  const parts = [extras, recorder, keeper, ...readers.values()]
+  const files = [coreFile, talkingFile, ...parts.map(({ file }) => file)]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -84,8 +89,7 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  for (const { file, contents } of [extras, readers, recorder, keeper])
-    await writeBuilt(outputFolder, file.name, contents)
+  for (const { file, contents } of parts) await writeBuilt(outputFolder, file.name, contents)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
@@ -96,22 +100,22 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
 interface BuiltPart {
   readonly file: BuiltFile
   readonly contents: Uint8Array
-  /** JSON of its address and digest. */
+  /** Its address below the base. */
   readonly place: string
 }
 
-/** `places` are those of the parts that it asks itself. */
-async function buildPart(
-  name: string,
-  shortNames: MangleCache,
-  places: Record<string, string> = {},
-): Promise<BuiltPart> {
-  const contents = await bundle(`${name}-script.ts`, shortNames, { ...places, DEBUG: 'false' })
-  const file = describe(name, contents)
-  return { file, contents, place: JSON.stringify([file.immutableUrl.slice(1), integrityOf(contents, 'sha256')]) }
+/** What the sources are built with, by the names under which they declare it. */
+type BuiltWith = Readonly<Record<string, unknown>>
+
+async function buildPart(name: string, shortNames: MangleCache, values: BuiltWith = {}): Promise<BuiltPart> {
+  const contents = await bundle(`${name}-script.ts`, shortNames, { ...values, DEBUG: false })
+  const file = describe(`/browser/${name}`, contents)
+  return { file, contents, place: file.immutableUrl.slice(1) }
 }
 
-async function bundle(entry: string, mangleCache: MangleCache, define: Record<string, string>): Promise<Uint8Array> {
+async function bundle(entry: string, mangleCache: MangleCache, values: BuiltWith): Promise<Uint8Array> {
+  const all: BuiltWith = { EXTRAS: null, KEEPER: null, READERS: {}, RECORDER: null, ...values }
+
   const { outputFiles, mangleCache: renamed } = await build({
     entryPoints: [path.join(SOURCE, entry)],
     bundle: true,
@@ -122,7 +126,7 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
     charset: 'utf8',
     legalComments: 'none',
     tsconfigRaw: {},
-    define: { EXTRAS: 'null', KEEPER: 'null', READERS: 'null', RECORDER: 'null', ...define },
+    define: Object.fromEntries(Object.entries(all).map(([name, value]) => [name, JSON.stringify(value)])),
     mangleProps: INTERNAL_NAMES,
     mangleCache,
     plugins: [limitsAsNumbers],
@@ -132,8 +136,9 @@ async function bundle(entry: string, mangleCache: MangleCache, define: Record<st
   if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
   // esbuild renames across bundles; terser saves another 3 % of what every visitor loads.
   const { code } = await minify(file.text, {
-    compress: { passes: 4, ecma: 2022, unsafe_arrows: true, unsafe: true, unsafe_methods: true },
-    toplevel: true,
+    compress: { passes: 4, ecma: 2022, inline: 1, unsafe_arrows: true, unsafe: true, unsafe_methods: true },
+    // Of a script's own names none may become one of the page's.
+    toplevel: false,
   })
   return Buffer.from(code ?? '')
 }
@@ -156,30 +161,29 @@ export const limitsAsNumbers: Plugin = {
  * A script that pages reference: at an address that always serves the newest version, and at one that never changes.
  */
 function describeEntry(name: string, contents: Uint8Array): BuiltFile {
-  const immutableUrl = immutable(`/${name}`, contents)
-  return { ...describe(name, contents), name: `${name}.js`, url: `/${name}.js`, immutableUrl }
+  return { ...describe(`/${name}`, contents), name: `${name}.js`, url: `/${name}.js` }
 }
 
-function describe(name: string, contents: Uint8Array): BuiltFile {
-  const url = immutable(`/browser/${name}`, contents)
+function describe(stem: string, contents: Uint8Array): BuiltFile {
+  const url = immutable(stem, contents)
   return {
     name: url.slice(1),
     url,
     immutableUrl: url,
     sha256: createHash('sha256').update(contents).digest('hex'),
-    integrity: integrityOf(contents, 'sha384'),
+    integrity: `sha384-${createHash('sha384').update(contents).digest('base64')}`,
     bytes: contents.byteLength,
     brotliBytes: brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).byteLength,
   }
 }
 
-/** The core uses the shorter digest for the parts, because every visitor loads it. */
-function integrityOf(contents: Uint8Array, algorithm: 'sha256' | 'sha384'): string {
-  return `${algorithm}-${createHash(algorithm).update(contents).digest('base64')}`
-}
-
+/** The address of a part contains so much of its digest that the core needs nothing else to check it. */
 function immutable(stem: string, contents: Uint8Array): string {
-  return `${stem}.${createHash('sha256').update(contents).digest('hex').slice(0, HASH_CHARS)}.js`
+  const digest = createHash('sha256').update(contents).digest()
+  const digits = stem.startsWith('/browser/')
+    ? digest.toString('base64').replace(/\W/g, '').slice(0, DIGEST_CHARS)
+    : digest.toString('hex').slice(0, HASH_CHARS)
+  return `${stem}.${digits}.js`
 }
 
 interface EarlierFile {
@@ -193,7 +197,7 @@ async function readEarlier(folder: string): Promise<EarlierFile[]> {
   return Promise.all(
     names.map(async (name) => {
       const contents = await readFile(path.join(folder, name))
-      const immutableUrl = immutable(`/${name.replace(/\.[0-9a-f]+\.js$/, '')}`, contents)
+      const immutableUrl = immutable(`/${name.replace(/\.\w+\.js$/, '')}`, contents)
       if (immutableUrl !== `/${name}`)
         throw new Error(`${path.join(folder, name)} is not what was served: ${immutableUrl}`)
       return { name: `earlier/${name}`, immutableUrl, contents }

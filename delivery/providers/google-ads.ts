@@ -21,6 +21,7 @@ import {
   requestOfOne,
   type RequestEnvelope,
 } from './ad-click.ts'
+import { sessionAttributes } from './google-session.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { codeWord, jsonObject, objectsOf } from './json-answer.ts'
 import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
@@ -106,7 +107,7 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
   const click = clickOf(job)
   if (click === null) return skip('no_identifier')
   if (nowMs - click.atMs >= CLICK_LIFETIME_MS) return skip('too_old')
-  const attributes = storedAttributes(job)
+  const attributes = sessionAttributes(job.visit)
   return {
     body: {
       // Google's key for repeats [P, event].
@@ -120,12 +121,6 @@ function googleRow(job: Job, destination: DestinationContext, nowMs: number): Ro
     detail: attributes === null ? click.field : `${click.field} and session attributes`,
     secrets: [click.id, ...(attributes === null ? [] : [attributes])],
   }
-}
-
-/** Base64 of a JSON object, with or without padding and in either alphabet [A]; anything else is left out. */
-function storedAttributes(job: Job): string | null {
-  const text = job.visit.identities.google_ads?.session_attributes ?? ''
-  return /^[A-Za-z0-9+/_-]{4,6000}={0,2}$/.test(text) ? text : null
 }
 
 /**

@@ -101,6 +101,11 @@ function ownLanding(body: JsonObject): unknown {
   return objectOf(body['source'])['landed_at'] === undefined ? body['page_url'] : undefined
 }
 
+/** The landing of a visit, for providers that are told of it. Addresses without query, empty if they are not known. */
+export function landingOf({ landingPage: page, sourceReferrer: referrer, landedAtMs, utm }: PageFields) {
+  return { page, referrer, landedAtMs, utm }
+}
+
 const NO_PAGE_FIELDS: PageFields = {
   referrer: '',
   sourceReferrer: '',

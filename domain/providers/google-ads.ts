@@ -10,12 +10,23 @@ export const googleAds = {
   // A click counts for at most 90 days, but its receipt expires after 30.
   maxAgeMs: days(30),
   dedupeMs: null,
-  identifiers: { gclid: 'text', wbraid: 'text', gbraid: 'text', gcl_aw: 'text', session_attributes: 'long text' },
+  identifiers: {
+    gclid: 'text',
+    wbraid: 'text',
+    gbraid: 'text',
+    gcl_aw: 'text',
+    session_attributes: 'long text',
+    gad_source: 'text',
+    gad_campaignid: 'text',
+  },
   identifierWords: {
     wbraid: 'Click ID of an app campaign on the web.',
     gbraid: 'Click ID of an app campaign.',
     gcl_aw: "Click ID in Google's cookie `_gcl_aw`.",
-    session_attributes: 'Session attributes, as the Google tag gives them.',
+    session_attributes:
+      'Session attributes, as the Google tag gives them. Without them they are made from the landing.',
+    gad_source: 'What Google adds to the address of an ad, as `gad_campaignid`; a part of the session attributes.',
+    gad_campaignid: 'Likewise.',
   },
   clickParameters: ['gclid', 'wbraid', 'gbraid', 'dclid'],
   site: { source: 'google', category: 'search', names: ['google.*'], ads: { name: 'Google Ads', medium: 'cpc' } },

@@ -6,7 +6,7 @@ import { withoutCarried } from './carried.ts'
 import { globalOf } from './global.ts'
 import { onPageChange } from './page-change.ts'
 import { safely } from './page.ts'
-import { asker, resume } from './parts.ts'
+import { askPart, resume } from './parts.ts'
 import { EXTRAS_PLACE, RECORDER_PLACE } from './places.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
@@ -34,7 +34,7 @@ export function boot(options: PageOptions): Whence {
     isAutomatic: manual === undefined,
     extras: { place: EXTRAS_PLACE },
     recorder: { place: RECORDER_PLACE },
-    ask: asker(() => page),
+    ask: (part, call) => askPart(page, part, call),
     scopes: new Map<string, Scope>(),
     scopeOf: (name = options.project) => {
       let scope = page.scopes.get(name)

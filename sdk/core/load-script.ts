@@ -1,31 +1,44 @@
 /** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
 import type { Page, PartPlace, ScriptPlace } from './types.ts'
+import { DIGEST_CHARS, browserSha256 } from './digest.ts'
 import { documentValue } from './document-value.ts'
 import { globalOf } from './global.ts'
+import { reportProblem } from './page.ts'
 
 /** The script element through which the core and a part meet, so that the page keeps one global name. */
 export interface PartScript<T> extends HTMLScriptElement {
   whence?: (part: T) => void
 }
 
-/** Passes the part to `take` once it is loaded. Rejects if it cannot be fetched. */
+/**
+ * Passes the part to `take` once it is loaded, which an altered one never is: its address contains the beginning of its digest. Rejects if
+ * it cannot be fetched.
+ */
 export async function loadPart<T>(
   { serviceUrl, nonce }: Page,
   place: PartPlace<T>,
   take: (part: T) => void,
 ): Promise<void> {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- `places.ts` has no other for scripts
-  const [path, integrity] = place as ScriptPlace
+  const path = place as ScriptPlace
   const url = serviceUrl + path
   // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
   // cache.
-  await fetch(url)
+  const answer = await fetch(url)
   const script: PartScript<T> = scriptAt(url, nonce)
   script.whence = take
-  // The empty string means anonymous; without it the browser would not check the digest.
-  script.crossOrigin = ''
-  script.integrity = integrity
+  // A page that is not secure could itself have been altered, and its browser computes no digests.
+  if (isSecureContext) {
+    const digest = btoa(String.fromCharCode(...new Uint8Array(await browserSha256(await answer.arrayBuffer()))))
+    if (!path.includes(digest.replace(/\W/g, '').slice(0, DIGEST_CHARS))) {
+      if (DEBUG) reportProblem(`${url} was altered on its way, and does not run.`)
+      return
+    }
+    // The empty string means anonymous; without it the browser would not check that what runs is what was fetched.
+    script.crossOrigin = ''
+    script.integrity = `sha256-${digest}`
+  }
   documentValue('head').append(script)
 }
 

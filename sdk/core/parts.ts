@@ -1,6 +1,6 @@
 /** Loads the other parts of the SDK, once per document, when something on the page needs them. */
 
-import type { Page } from './types.ts'
+import type { LoadedPart, Page, PartOfSdk } from './types.ts'
 import { loadPart } from './load-script.ts'
 import { findInPage } from './document-value.ts'
 import { commandsOf, reportProblem, safely } from './page.ts'
@@ -8,27 +8,29 @@ import { commandsOf, reportProblem, safely } from './page.ts'
 /** Longest wait for a part; after it, a visit or a copied command goes without it. */
 const PART_MS = 2_000
 
-/** Asks the parts of this page. */
-export const asker =
-  (pageOf: () => Page): Page['ask'] =>
-  async (part, call) => {
-    try {
-      part.loading ??= new Promise((resolve) => {
-        setTimeout(resolve, PART_MS)
-        loadPart(pageOf(), part.place, (loaded) => {
-          // If it arrives late, it still serves later calls.
-          part.loaded = loaded
-          resolve()
-          loaded.attend?.(pageOf())
-        }).catch(reportProblem)
-      })
-      await part.loading
-      return part.loaded && (await call(part.loaded))
-    } catch (error) {
-      if (DEBUG) reportProblem(error)
-      return undefined
-    }
+/** As `Page.ask`. */
+export const askPart = async <P extends LoadedPart, T>(
+  page: Page,
+  part: PartOfSdk<P>,
+  call: (loaded: P) => T | Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    part.loading ??= new Promise((resolve) => {
+      setTimeout(resolve, PART_MS)
+      loadPart(page, part.place, (loaded) => {
+        // If it arrives late, it still serves later calls.
+        part.loaded = loaded
+        resolve()
+        loaded.attend?.(page)
+      }).catch(reportProblem)
+    })
+    await part.loading
+    return part.loaded && (await call(part.loaded))
+  } catch (error) {
+    if (DEBUG) reportProblem(error)
+    return undefined
   }
+}
 
 /** Does what consent and the page's options allow by now; harmless to repeat. Never throws. */
 export const resume = (page: Page): void =>

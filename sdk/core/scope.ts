@@ -2,7 +2,7 @@
  * Counts a page for one website: once per document and path, with marker and activation if the browser keeps markers.
  */
 
-import type { Scope, ServiceAnswer, Page } from './types.ts'
+import type { Scope, ServiceAnswer, Page, VisitDraft } from './types.ts'
 import * as debug from './debug.ts'
 import { documentValue } from './document-value.ts'
 import { request } from './net.ts'
@@ -31,6 +31,13 @@ export function createScope(page: Page, project: string): Scope {
   /** Before any request: the visitor may leave at once. */
   let first = page.isAllowed && page.isAutomatic && !isPrerendered() ? safely(arriveNow) : undefined
 
+  /** The configuration is asked for while the recorder loads. */
+  const draftOf = async (landing: PageArrival): Promise<VisitDraft> => ({
+    body: await beginVisit(page, project, landing),
+    landing,
+    configuring: scope.send(`v1/projects/${project}/browser-config`),
+  })
+
   /** Reads at once what the page shows now: by the turn of its visit it may show another route. */
   const begin = async () => {
     // A prerendered page counts once it is shown, and never if it is not.
@@ -40,14 +47,14 @@ export function createScope(page: Page, project: string): Scope {
     }
     const landing = first ?? arriveNow()
     first = undefined
-    const body = await beginVisit(page, project, landing)
+    const draft = await draftOf(landing)
     if (DEBUG) void debug.checkStorage()
     let sent: Promise<ServiceAnswer> | undefined
-    const send = (leaving?: Event) => (sent ??= scope.send('v1/visits', body, leaving))
+    const send = (leaving?: Event) => (sent ??= scope.send('v1/visits', draft.body, leaving))
     // Counts a visitor who leaves with what is known by then. Once the visit is sent this does nothing.
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- it never rejects, and a wrapper is bytes that every page loads
     addEventListener('pagehide', send)
-    return { body, landing, send }
+    return { ...draft, send }
   }
 
   const scope: Scope = {
@@ -77,10 +84,9 @@ export function createScope(page: Page, project: string): Scope {
       return scope.running as Promise<void>
     },
     compose: async () => {
-      const landing = arrival ?? arriveNow()
-      const body = await beginVisit(page, project, landing)
-      await page.ask(page.recorder, (recorder) => recorder.complete(page, scope, { body, landing }))
-      return body
+      const draft = await draftOf(arrival ?? arriveNow())
+      await page.ask(page.recorder, (recorder) => recorder.complete(page, scope, draft))
+      return draft.body
     },
     forget: () => {
       counted.clear()

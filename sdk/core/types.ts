@@ -4,7 +4,7 @@
  */
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
-import type { PageArrival } from './landing.ts'
+import type { Landing, PageArrival } from './landing.ts'
 import type { PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
@@ -113,13 +113,13 @@ export interface PartOfSdk<T> {
   loading?: Promise<void>
 }
 
-interface LoadedPart {
+export interface LoadedPart {
   /** Serves the page from now on. */
   readonly attend?: (page: Page) => void
 }
 
-/** A script of the service: its address below the base, and its digest. */
-export type ScriptPlace = readonly [path: string, integrity: string]
+/** A script of the service: its address below the base, which contains the beginning of its digest. */
+export type ScriptPlace = string
 /** In the package a part is the import of a module. */
 export type PartPlace<T> = ScriptPlace | (() => Promise<T>)
 
@@ -173,10 +173,16 @@ export interface Extras extends LoadedPart {
   readonly attend: (page: Page) => void
 }
 
-/** A visit of which nothing more is asked of the page. */
-export interface BegunVisit {
+/** What is known of a visit before any part has loaded. */
+export interface VisitDraft {
   readonly body: VisitBody
   readonly landing: PageArrival
+  /** The answer of `browser-config`, which is asked for while the recorder loads. */
+  readonly configuring: Promise<ServiceAnswer>
+}
+
+/** A visit of which nothing more is asked of the page. */
+interface BegunVisit extends VisitDraft {
   /** Sends it unless it is sent already, and resolves with the service's answer. */
   readonly send: () => Promise<ServiceAnswer>
 }
@@ -186,7 +192,7 @@ export interface VisitRecorder extends LoadedPart {
   /** Sends the visit with all that is known of it, and keeps its marker if the browser keeps any. Rejects if the service does not know the website or does not answer. */
   readonly record: (page: Page, scope: Scope, begun: BegunVisit) => Promise<void>
   /** Adds what the service, the tags and the extras know. Rejects in the same cases. */
-  readonly complete: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
+  readonly complete: (page: Page, scope: Scope, draft: VisitDraft) => Promise<void>
   /** Removes what is kept in this browser: the visitor has withdrawn consent. */
   readonly forget: (page: Page, scope: Scope) => void
 }
@@ -194,7 +200,7 @@ export interface VisitRecorder extends LoadedPart {
 /** What the recorder calls to keep what later page views and installers need. */
 export interface Keeper extends LoadedPart {
   /** Puts an arrival right by the website's origins, and its visit with it. */
-  readonly settle: (page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>) => Promise<void>
+  readonly settle: (page: Page, scope: Scope, draft: VisitDraft) => Promise<void>
   /** Keeps the marker of a visit, and activates its receipt. Without `root`, where no markers are kept, it only prepares for links. */
   readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker, root?: object) => Promise<void>
   /** Removes every marker of this origin, and the shared cookie. */
@@ -207,16 +213,25 @@ export interface KeptMarker {
   readonly url_id: string
 }
 
-/** What the recorder calls on websites with providers: they recognise a visitor by identifiers. */
-export interface Readers extends LoadedPart {
-  /** Adds the identifiers at the website's providers as soon as they are there, and resolves once a visit need not wait for more. */
-  readonly addIdentities: (body: VisitBody, asked: AskedIdentities) => Promise<void>
+/** What a reader sees of the visitor. */
+export interface SeenVisitor {
+  /** Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. */
+  readonly cookieOf: ReadCookie
+  /** The same for a cookie that the provider's own tag writes once it has loaded: the visit waits for it, for a short time. */
+  readonly tagCookieOf: ReadCookie
+  /**
+   * The click of the landing, unless the provider's cookie, `own`, counts: of a click that was only remembered and the cookie the newer
+   * does, and the cookie if it does not say when it was written.
+   */
+  readonly clickOf: (parameter: string, own: string | undefined, writtenAtMs?: number) => string | undefined
+  /** The pattern's first group; undefined if it does not match. */
+  readonly firstGroup: (pattern: RegExp, text: string | undefined) => string | undefined
+  readonly landing: Landing
 }
 
-interface AskedIdentities {
-  readonly config: BrowserConfig
-  readonly landing: PageArrival
-  readonly page: Pick<Page, 'tagAttributes'>
-  /** Its visit stops waiting for tags once a token is requested. */
-  readonly scope: Pick<Scope, 'isUrgent'>
+export type ReadCookie = (name: string) => string | undefined
+
+/** A part that websites with its provider load: the identifiers by their names in a visit. Undefined values vanish in JSON. */
+export interface IdentityReader extends LoadedPart {
+  (visitor: SeenVisitor): object
 }

@@ -1,6 +1,7 @@
 /** Begins a visit: what the page and the origin's memory say of it. */
 
 import type { VisitBody, Page } from './types.ts'
+import { browserSha256 } from './digest.ts'
 import { documentValue } from './document-value.ts'
 import { hasGpc } from './page.ts'
 import type { PageArrival } from './landing.ts'
@@ -30,10 +31,10 @@ export async function beginVisit(page: Page, project: string, arrival: PageArriv
 }
 
 /** The page's default ID: the beginning of the digest of origin and path. */
-const urlIdOf = (pageUrl: string | undefined): Promise<string> =>
-  crypto.subtle
-    .digest('SHA-256', new TextEncoder().encode(pageUrl))
-    .then((digest) => `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`)
+const urlIdOf = async (pageUrl: string | undefined): Promise<string> => {
+  const digest = await browserSha256(new TextEncoder().encode(pageUrl))
+  return `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`
+}
 
 /**
  * How the page view relates to what the origin remembers, which is kept before anything else: the visitor may leave at once.

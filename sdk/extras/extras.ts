@@ -1,4 +1,4 @@
-/** The part of the SDK that only some pages load: install commands, custom adapters, and Google's session attributes. */
+/** The part of the SDK that only some pages load: install commands and custom adapters. */
 
 import { readAdapters } from './adapters.ts'
 import { attend } from './copy.ts'

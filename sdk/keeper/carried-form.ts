@@ -1,6 +1,6 @@
 /** What a link carries to another origin of the website, as text: the form's version, then JSON in base64url. */
 
-import { base64UrlOf } from '../core/base64url.ts'
+import { base64UrlOf } from './base64url.ts'
 import type { OriginMemory } from '../core/landing.ts'
 import {
   CARRIED_BYTES,

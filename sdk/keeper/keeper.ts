@@ -6,7 +6,7 @@
 import type { PageArrival } from '../core/landing.ts'
 import { markerName } from '../core/marker-name.ts'
 import { hasGpc, safely } from '../core/page.ts'
-import type { BegunVisit, Keeper, Page, Scope, ServiceAnswer } from '../core/types.ts'
+import type { Keeper, Page, Scope, ServiceAnswer, VisitDraft } from '../core/types.ts'
 import { memoryKey } from '../core/visit.ts'
 import { encodeCarried } from './carried-form.ts'
 import { attendLinks, leadsElsewhere } from './links.ts'
@@ -77,7 +77,7 @@ async function askOrigins(scope: Scope): Promise<SiteOrigins | undefined> {
   return sites.get(project)
 }
 
-async function settle(page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>): Promise<void> {
+async function settle(page: Page, scope: Scope, begun: VisitDraft): Promise<void> {
   const { view } = page
   const { seen_at } = begun.landing
   const isFirst = seen_at === view.nowMs
@@ -91,11 +91,7 @@ async function settle(page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' |
 }
 
 /** How the document was arrived at. What the origin remembers is put right, too. */
-async function firstArrival(
-  page: Page,
-  scope: Scope,
-  { landing, body }: Pick<BegunVisit, 'body' | 'landing'>,
-): Promise<PageArrival> {
+async function firstArrival(page: Page, scope: Scope, { landing, body }: VisitDraft): Promise<PageArrival> {
   const { view, tagAttributes } = page
   const site = await askOrigins(scope)
   if (!site) return landing
@@ -113,7 +109,7 @@ async function firstArrival(
 /** Members that an arrival may lack. */
 const NO_MEMBERS = { ref: undefined, click: undefined, carried: undefined }
 
-function putRight({ body, landing }: Pick<BegunVisit, 'body' | 'landing'>, arrival: PageArrival): void {
+function putRight({ body, landing }: VisitDraft, arrival: PageArrival): void {
   Object.assign(landing, { ...NO_MEMBERS, ...arrival })
   const { clicks: _, seen_at: __, sitting, entry, ...source } = landing
   Object.assign(body, { source, sitting, entry })

@@ -58,7 +58,7 @@ export function attendLinks({ carriedTo, prepare }: LinkParts): void {
         const form = submittedForm(event)
         if (!form) return
         const carried = carriedTo(native(form).action)
-        // The fields of the form become the query.
+        // The query is that of the form's fields, or of whoever takes what is posted.
         if (carried?.includes(`#${CARRIED_NAME}=`)) put(form, 'action', carried)
         takeOffSoon(form)
       }),
@@ -85,8 +85,8 @@ function usedLink(event: Event): HTMLAnchorElement | HTMLAreaElement | undefined
   return link && link.hasAttribute('href') && !link.hasAttribute('download') ? link : undefined
 }
 
-/** A form that opens an address, by its own action. */
+/** A form that opens an address, by its own action. A dialog's form opens none. */
 function submittedForm({ target, submitter }: SubmitEvent): HTMLFormElement | undefined {
-  if (!(target instanceof HTMLFormElement) || native(target).method !== 'get') return undefined
+  if (!(target instanceof HTMLFormElement) || native(target).method === 'dialog') return undefined
   return native(target).hasAttribute('action') && !submitter?.hasAttribute('formaction') ? target : undefined
 }

@@ -1,9 +1,7 @@
 /** Reads the page's cookie string. */
 
 import { COOKIE_CHARS } from '../core/limits.ts'
-
-/** Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. */
-export type ReadCookie = (name: string) => string | undefined
+import type { ReadCookie } from '../core/types.ts'
 
 /**
  * Reads from `header`, the value of `document.cookie`. Values are percent-decoded if possible. Of several cookies with

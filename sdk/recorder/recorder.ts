@@ -1,24 +1,32 @@
 /** The part of the SDK that records a visit: with what the service, the tags and the extras know. Other parts read and keep for it. */
 
+import { documentValue } from '../core/document-value.ts'
 import { BODY_BYTES } from '../core/limits.ts'
 import { markerName } from '../core/marker-name.ts'
-import { KEEPER_PLACE, READERS_PLACE } from '../core/places.ts'
+import { safely } from '../core/page.ts'
+import { KEEPER_PLACE, READER_PLACES } from '../core/places.ts'
 import type {
-  BegunVisit,
   BrowserConfig,
   Keeper,
   KeptMarker,
   Page,
   PartOfSdk,
-  Readers,
+  IdentityReader,
   Scope,
+  VisitDraft,
   VisitRecorder,
 } from '../core/types.ts'
+import { findIdentities } from '../readers/identities.ts'
 import { clientOf, readHints } from './client.ts'
 import { openStorage, readKeptReceipt } from './kept-receipt.ts'
 
-const readers: PartOfSdk<Readers> = { place: READERS_PLACE }
+/** How long, and how often, a document waits for the cookies of tags that load beside the SDK: two seconds at most. */
+const TAGS_WAIT_MS = 200
+let triesLeft = 10
+
 const keeper: PartOfSdk<Keeper> = { place: KEEPER_PLACE }
+/** By provider, of those that the page's websites use. */
+const readers: Record<string, PartOfSdk<IdentityReader>> = {}
 
 export const recorder: VisitRecorder = {
   attend: (page) => {
@@ -41,25 +49,59 @@ export const recorder: VisitRecorder = {
   forget: (page, scope) => void page.ask(keeper, (part) => part.forget(page, scope)),
 }
 
-async function complete(page: Page, scope: Scope, begun: Pick<BegunVisit, 'body' | 'landing'>): Promise<void> {
-  const { project, adapters } = scope
-  const { body, landing } = begun
+async function complete(page: Page, scope: Scope, draft: VisitDraft): Promise<void> {
+  const { adapters } = scope
+  const { body, configuring } = draft
   const settling =
-    (page.view.isOpen ?? page.tagAttributes.share) && page.ask(keeper, (part) => part.settle(page, scope, begun))
+    (page.view.isOpen ?? page.tagAttributes.share) && page.ask(keeper, (part) => part.settle(page, scope, draft))
   body.client = clientOf(await readHints())
   // The mark of a test, from the dashboard; without one the member is left out of the JSON.
   body.test = /#_whence_test=(.+)/.exec(page.view.url)?.[1]
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the service's answer; what is missing in it throws
-  const config = (await scope.send(`v1/projects/${project}/browser-config`)) as unknown as BrowserConfig
+  const config = (await configuring) as unknown as BrowserConfig
   body.identities = {}
   if (body.gpc) config.providers = []
   await settling
   await Promise.all([
     // Throws if the answer is no configuration.
-    (config.measurementIds.length || config.providers.some((provider) => provider !== 'ga4')) &&
-      page.ask(readers, (part) => part.addIdentities(body, { config, landing, page, scope })),
+    addIdentities(page, scope, draft, config),
     !body.gpc && adapters.size && page.ask(page.extras, (extras) => extras.addCustom(body, adapters)),
   ])
   // The extras count bytes; no character of a text has more than three.
   if (JSON.stringify(body).length > BODY_BYTES / 3) await page.ask(page.extras, (extras) => extras.fit(body))
+}
+
+/** Adds the identifiers at the website's providers as soon as they are there, and resolves once a visit need not wait for more. */
+async function addIdentities(
+  page: Page,
+  scope: Scope,
+  { body, landing }: VisitDraft,
+  { measurementIds, providers }: BrowserConfig,
+): Promise<void> {
+  // A website without providers reads no cookie.
+  if (!(measurementIds.length + providers.length)) return
+  const arrived: Record<string, IdentityReader> = {}
+  const find = () =>
+    // Pages may have blocked their cookies: there is nothing to wait for then.
+    safely(() => {
+      const { identities, areTagsReady } = findIdentities({
+        cookies: documentValue('cookie'),
+        prefix: page.tagAttributes.ga4CookiePrefix ?? '',
+        measurementIds,
+        landing,
+        readers: arrived,
+      })
+      // At once, for a visitor who leaves. Adapters may have added theirs meanwhile.
+      body.identities = { ...body.identities, ...identities }
+      return areTagsReady
+    }) ?? true
+  find()
+  await Promise.all(
+    providers.map(async (provider) => {
+      const place = READER_PLACES[provider]
+      if (place) await page.ask((readers[provider] ??= { place }), (reader) => void (arrived[provider] = reader))
+    }),
+  )
+  while (!find() && triesLeft-- > 0 && !scope.isUrgent)
+    await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
 }

@@ -22,6 +22,7 @@ interface SdkFile {
   readonly immutableUrl: string
   readonly sha256: string
   readonly integrity: string
+  readonly brotliBytes: number
 }
 
 const SDK = JSON.parse(readFileSync(new URL('../../sdk/dist/manifest.json', import.meta.url), 'utf8')) as {
@@ -119,6 +120,13 @@ describe('public files', () => {
         expect(unpack[coding](reply.bytes).equals(plain.bytes), accepted).to.equal(true)
       }
     })
+  })
+
+  it('are as small as the build of the SDK says, its smallest parts too', async () => {
+    for (const { immutableUrl, brotliBytes } of SDK.files) {
+      const { bytes } = await raw(immutableUrl, { 'Accept-Encoding': 'br' })
+      expect(bytes.byteLength, immutableUrl).to.equal(brotliBytes)
+    }
   })
 
   describe('GET /report.sh', () => {

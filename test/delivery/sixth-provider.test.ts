@@ -137,7 +137,8 @@ describe('a sixth provider', () => {
       'delivery/providers/index.ts',
       'stand-ins/tiktok.ts',
       'stand-ins/index.ts',
-      'sdk/readers/identities.ts',
+      'sdk/readers/tiktok.ts',
+      'sdk/readers/index.ts',
     ])
     const named = naming.map(({ path }) => path.replace('tiktok', '<provider>'))
     expect(named.filter((path) => !page.includes(`\`${path}\``))).to.deep.equal([])

@@ -457,9 +457,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: "GA4's cookies are those with the website's prefix",
-    file: 'sdk/readers/identities.ts',
-    old: 'cookie(`${cookiePrefix}_ga`)',
-    new: "cookie('_ga')",
+    file: 'sdk/readers/ga4.ts',
+    old: 'cookieOf(`${prefix}_ga`)',
+    new: "cookieOf('_ga')",
     suites: ['test/sdk/identities.test.ts'],
   },
   {

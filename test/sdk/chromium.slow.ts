@@ -9,6 +9,7 @@ import {
   VISIT_SCHEMA,
 } from '../../domain/collection/schemas.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { until } from '../../fixtures/until.ts'
 import type { BuildManifest } from '../../sdk/build.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { markersOnDisk, openChromium } from './support/browsers.ts'
@@ -16,7 +17,7 @@ import { COMMAND, FILLED, INSTALL } from './support/command.ts'
 import type { Recorded, RecordingService } from './support/recording-service.ts'
 import { startRecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { forgetVisitor, openStage, type SdkStage } from './support/stage.ts'
+import { fileOf, forgetVisitor, openStage, type SdkStage } from './support/stage.ts'
 
 const ajv = new Ajv({ allErrors: true })
 const SHAPES: Record<string, ReturnType<typeof ajv.compile>[]> = {
@@ -219,7 +220,7 @@ describe('sdk in Chromium', function () {
       })
     })
 
-    it("carries the identities of all providers, and Google's session attributes of an ad click", async () => {
+    it('carries the identities of all providers, and what Google adds to the address of an ad', async () => {
       service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads', 'meta', 'tiktok', 'x'] }
       await page.goto(site.add(''))
       for (const cookie of ['_ga=GA1.1.5.6', '_ga_A1=GS1.1.77.1', '_fbp=fb.1.1.2', '_ttp=tt', '_gcl_aw=GCL.1.old'])
@@ -227,13 +228,9 @@ describe('sdk in Chromium', function () {
       await page.goto(`${site.add(script())}?gclid=g1&gad_source=1&gad_campaignid=9&fbclid=f1&ttclid=t1&twclid=x1`)
       const { identities, source } = (await visits())[0]?.body ?? {}
       const at = source.landed_at
-      expect(JSON.parse(Buffer.from(identities.google_ads.session_attributes, 'base64url').toString())).to.deep.include(
-        { gad_source: '1', gad_campaignid: '9' },
-      )
-      delete identities.google_ads.session_attributes
       expect(identities).to.deep.equal({
         ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } },
-        google_ads: { gclid: 'g1', gcl_aw: 'GCL.1.old' },
+        google_ads: { gclid: 'g1', gcl_aw: 'GCL.1.old', gad_source: '1', gad_campaignid: '9' },
         meta: { fbp: 'fb.1.1.2', fbc: `fb.1.${at}.f1`, fbclid: 'f1' },
         tiktok: { ttp: 'tt', ttclid: 't1', ttclid_at: at },
         x: { twclid: 'x1', twclid_at: at },
@@ -793,7 +790,7 @@ describe('sdk in Chromium', function () {
       await barrier()
       const parts = service.requests.filter(({ path: where }) => where.startsWith('/browser/'))
       expect(new Set(parts.map(({ path: where }) => where))).to.deep.equal(
-        new Set([manifest.files[3]?.url, manifest.files[5]?.url]),
+        new Set([fileOf(manifest, '/browser/recorder').url, fileOf(manifest, '/browser/keeper').url]),
       )
     })
   })
@@ -933,7 +930,7 @@ describe('sdk in Chromium', function () {
       service.config = { measurementIds: [], providers: ['ga4', 'google_ads'] }
       service.misbehave.set('.js', 'hang')
       service.misbehave.delete('.js')
-      service.misbehave.set(manifest.files[1]?.url ?? '', 'hang')
+      service.misbehave.set(fileOf(manifest, '/browser/extras').url, 'hang')
       await page.goto(
         `${site.add(`<script>window.whence = [(w) => w.adapter('a', () => ({ b: 1 }))]</script>${script()}${INSTALL}`)}?gclid=1`,
       )
@@ -943,13 +940,24 @@ describe('sdk in Chromium', function () {
       expect((await visits())[0]?.body.identities.google_ads).to.include({ gclid: '1' })
     })
 
-    it('the readers that do not come leave out the identifiers alone', async () => {
+    it('a recorder that does not come leaves the visit as it began', async () => {
       service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads'] }
-      service.misbehave.set(manifest.files[2]?.url ?? '', 'hang')
+      service.misbehave.set(fileOf(manifest, '/browser/recorder').url, 'hang')
       await page.goto(`${site.add(script() + INSTALL)}?gclid=1&utm_source=s`)
+      const [visit] = await visits()
+      expect(visit?.body).to.include({ gpc: false }).and.not.have.property('identities')
+      expect(visit?.body.source.utm).to.deep.equal({ source: 's' })
+    })
+
+    it('readers that do not come leave out their identifiers alone', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'google_ads'] }
+      for (const { url } of manifest.files) if (url.startsWith('/browser/reader.')) service.misbehave.set(url, 'hang')
+      await page.goto(
+        `${site.add(`<script>document.cookie = '_ga=GA1.1.5.6'; document.cookie = '_ga_A1=GS1.1.77.1'</script>${script()}${INSTALL}`)}?gclid=1&utm_source=s`,
+      )
       await service.waitFor('/activate')
       const [visit] = await visits()
-      expect(visit?.body).to.deep.include({ identities: {}, gpc: false })
+      expect(visit?.body.identities).to.deep.equal({ ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } } })
       expect(visit?.body.source.utm).to.deep.equal({ source: 's' })
     })
   })
@@ -980,21 +988,40 @@ describe('sdk in Chromium', function () {
     })
 
     it('works with the integrity digest of the immutable address, and passes it on to the extras', async () => {
-      const [core] = manifest.files
-      const pinned = `<script async src="${service.url}${core?.immutableUrl}" integrity="${core?.integrity}" crossorigin="anonymous" data-project="acme-dev"></script>`
+      const core = fileOf(manifest, '/browser')
+      const pinned = `<script async src="${service.url}${core.immutableUrl}" integrity="${core.integrity}" crossorigin="anonymous" data-project="acme-dev"></script>`
       await page.goto(site.add(pinned + INSTALL))
       await service.waitFor('/v1/handoffs')
       expect(await run(`document.querySelector('script[src*="/browser/"]').integrity`)).to.match(/^sha256-/)
     })
 
-    it('does not run extras that were altered on their way', async () => {
-      service.misbehave.set(manifest.files[1]?.url ?? '', { status: 200, body: 'window.isAltered = true' })
-      await page.goto(site.add(script() + INSTALL))
+    it('does not run extras that were altered on their way, and says so with data-debug', async () => {
+      service.misbehave.set(fileOf(manifest, '/browser/extras').url, { status: 200, body: 'window.isAltered = true' })
+      await page.goto(site.add(script('data-debug') + INSTALL))
       await service.waitFor('/activate')
       expect(await run('whence.handoff()')).to.equal(null)
       expect(await run('window.isAltered')).to.equal(undefined)
-      expect(noise.splice(0).join()).to.include('integrity')
+      expect(noise.splice(0).join()).to.include('was altered on its way')
     })
+
+    for (const part of ['extras', 'recorder'])
+      it(`does not run the ${part} if only what would run was altered, and not what was checked`, async () => {
+        const { url } = fileOf(manifest, `/browser/${part}`)
+        await page.route(service.url + url, (route) =>
+          route.request().resourceType() === 'script'
+            ? route.fulfill({
+                contentType: 'text/javascript',
+                headers: { 'access-control-allow-origin': '*' },
+                body: 'window.isAltered = true',
+              })
+            : route.continue(),
+        )
+        await page.goto(site.add(script() + INSTALL))
+        // Without its recorder a visit is sent as it began.
+        await service.waitFor('/v1/visits')
+        await until(() => noise.splice(0).join().includes('integrity'), { what: 'the browser refuses it' })
+        expect(await run('window.isAltered')).to.equal(undefined)
+      })
 
     it('requests the extras once if they may be cached', async () => {
       const caching = await startRecordingService(bundle)
@@ -1148,12 +1175,12 @@ describe('sdk in Chromium', function () {
       })
     }
 
-    it('never throws into a page that blocks its cookies while the readers are on their way, and counts it', async () => {
+    it('never throws into a page that blocks its cookies while the recorder is on its way, and counts it', async () => {
       service.config = { measurementIds: [], providers: ['ga4', 'meta'] }
-      service.misbehave.set(manifest.files[2]?.url ?? '', { delayMs: 300 })
+      const { url } = fileOf(manifest, '/browser/recorder')
+      service.misbehave.set(url, { delayMs: 300 })
       await page.goto(site.add(script()))
-      await service.waitFor('/browser-config')
-      await service.waitFor(manifest.files[2]?.url ?? '')
+      await service.waitFor(url)
       await run(
         `Object.defineProperty(Document.prototype, 'cookie', { get() { window.wasRead = true; throw new Error('no') } })`,
       )

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Landing } from '../../sdk/core/landing.ts'
-import { cookieReader } from '../../sdk/readers/cookies.ts'
-import { areTagsReady, identitiesIn, type IdentitySources } from '../../sdk/readers/identities.ts'
+import { findIdentities, type IdentitySources } from '../../sdk/readers/identities.ts'
+import { READERS } from '../../sdk/readers/index.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
 const LANDED_AT = 1_790_000_000_000
@@ -15,15 +15,27 @@ const landing = (clicks: Record<string, string> = {}): Landing => ({
   clicks,
 })
 
-/** What travels: undefined fields vanish as they do on the wire. */
-function read(cookies: string, from = landing(), config: Partial<IdentitySources> = {}): any {
-  return JSON.parse(JSON.stringify(identitiesIn(sourcesOf(cookies, { landing: from, ...config }))))
+interface Tags {
+  readonly measurementIds: string[]
+  readonly providers?: string[]
+  readonly prefix?: string
 }
 
-function sourcesOf(cookies: string, more: Partial<IdentitySources> = {}): IdentitySources {
-  const config = { measurementIds: ['G-ABC123'], providers: ALL, cookiePrefix: '' }
-  return { ...config, landing: landing(), cookie: cookieReader(cookies), ...more }
+/** What travels: undefined fields vanish as they do on the wire. */
+function read(cookies: string, from = landing(), tags?: Tags): any {
+  return JSON.parse(JSON.stringify(findIdentities(sourcesOf(cookies, tags, from)).identities))
 }
+
+function sourcesOf(
+  cookies: string,
+  { measurementIds, providers = ALL, prefix = '' }: Tags = { measurementIds: ['G-ABC123'] },
+  from = landing(),
+): IdentitySources {
+  const readers = Object.fromEntries(Object.entries(READERS).filter(([provider]) => providers.includes(provider)))
+  return { cookies, prefix, measurementIds, landing: from, readers }
+}
+
+const areTagsReady = (cookies: string, tags: Tags) => findIdentities(sourcesOf(cookies, tags)).areTagsReady
 
 describe('sdk/identities', () => {
   describe('ga4', () => {
@@ -72,14 +84,14 @@ describe('sdk/identities', () => {
     })
 
     it('reads cookies with the prefix that the website has given its tag, and no others', () => {
-      for (const cookiePrefix of ['acme', 'my.site_', 'a+b(']) {
-        const config = { measurementIds: ['G-A1'], providers: [], cookiePrefix }
-        const own = `${cookiePrefix}_ga=GA1.1.5.6; ${cookiePrefix}_ga_A1=GS2.1-2.s77$o1`
+      for (const prefix of ['acme', 'my.site_', 'a+b(']) {
+        const config = { measurementIds: ['G-A1'], providers: [], prefix }
+        const own = `${prefix}_ga=GA1.1.5.6; ${prefix}_ga_A1=GS2.1-2.s77$o1`
         const { ga4 } = read(`_ga=GA1.1.1.2; _ga_A1=GS1.1.8.1; ${own}`, landing(), config)
         expect(ga4).to.deep.equal({ 'G-A1': { client_id: '5.6', session_id: '77' } })
         expect(read('_ga=GA1.1.1.2', landing(), config)).not.to.have.property('ga4')
-        expect(areTagsReady(sourcesOf('_ga_A1=GS1.1.8.1', config))).to.equal(false)
-        expect(areTagsReady(sourcesOf(own, config))).to.equal(true)
+        expect(areTagsReady('_ga_A1=GS1.1.8.1', config)).to.equal(false)
+        expect(areTagsReady(own, config)).to.equal(true)
       }
     })
 
@@ -112,9 +124,13 @@ describe('sdk/identities', () => {
 
     it('prefers the click ID of the landing to an older click in a cookie', () => {
       const clicks = landing({ gclid: 'new', wbraid: 'w', gbraid: 'g' })
-      const { session_attributes, ...google_ads } = read('_gcl_aw=GCL.1.old', clicks).google_ads
+      const { google_ads } = read('_gcl_aw=GCL.1.old', clicks)
       expect(google_ads).to.deep.equal({ gclid: 'new', wbraid: 'w', gbraid: 'g', gcl_aw: 'GCL.1.old' })
-      expect(session_attributes).to.match(/^[\w-]+$/)
+    })
+
+    it('takes what Google adds to the address of an ad, of which the service makes session attributes', () => {
+      const { google_ads } = read('', landing({ gclid: 'g', gad_source: '1', gad_campaignid: '77', gad_other: 'o' }))
+      expect(google_ads).to.deep.equal({ gclid: 'g', gad_source: '1', gad_campaignid: '77' })
     })
   })
 
@@ -198,7 +214,7 @@ describe('sdk/identities', () => {
 
   it('waits for the cookies of the tags that the website uses, and for no others', () => {
     const ready = (cookies: string, measurementIds: string[], providers: string[]) =>
-      areTagsReady(sourcesOf(cookies, { measurementIds, providers }))
+      areTagsReady(cookies, { measurementIds, providers })
     expect(ready('', [], ['ga4', 'google_ads', 'x'])).to.equal(true)
     expect(ready('_ga_A=1', ['G-A', 'G-B'], [])).to.equal(false)
     expect(ready('_ga_A=1; _ga_B=1', ['G-A', 'G-B'], [])).to.equal(true)

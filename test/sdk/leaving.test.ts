@@ -64,6 +64,34 @@ describe('sdk, visitors who leave at once', function () {
     })
   }
 
+  function isCountedAfterASecond(): void {
+    it('is counted after a second on a slow link, although no part has come by then', async () => {
+      for (const { url } of stage.manifest.files)
+        if (url.startsWith('/browser/')) service.misbehave.set(url, { delayMs: 2_000 })
+      const landing = site.add(script())
+      await tab.goto(landing + QUERY)
+      await isRunning()
+      await wait(1_000)
+      await tab.goto('about:blank')
+      const [visit] = await service.waitFor('/v1/visits')
+      expect(visit?.body).to.deep.include({ project: 'acme-dev', page_url: landing, gpc: false, entry: true })
+      expect(visit?.body.source).to.deep.include({ utm: { source: 'reddit', campaign: 'launch' }, click: 'gclid' })
+    })
+
+    it('is counted after a second with what GA4 knows of them, although a reader has not come by then', async () => {
+      for (const { url } of stage.manifest.files)
+        if (url.startsWith('/browser/reader.')) service.misbehave.set(url, 'hang')
+      const tags = `<script>document.cookie = '_ga=GA1.1.5.6'; document.cookie = '_ga_A1=GS1.1.77.1'</script>`
+      await tab.goto(site.add(tags + script()) + QUERY)
+      await service.waitFor('/browser-config')
+      await wait(1_000)
+      await tab.goto('about:blank')
+      const [visit] = await service.waitFor('/v1/visits')
+      expect(visit?.body.identities).to.deep.equal({ ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } } })
+      expect(visit?.body.client).to.have.property('timezone')
+    })
+  }
+
   describe('in Chromium', () => {
     let chromium: ChromiumInstance
     before(async () => (chromium = await openChromium()))
@@ -75,6 +103,7 @@ describe('sdk, visitors who leave at once', function () {
     afterEach(async () => tab.close())
 
     for (const stayMs of [50, 200, 700, 1_500]) keepsItsLanding(stayMs)
+    isCountedAfterASecond()
 
     it('keeps the landing before any request, although the service never answers', async () => {
       service.misbehave.set('/browser-config', 'hang')
@@ -151,5 +180,6 @@ describe('sdk, visitors who leave at once', function () {
     afterEach(async () => tab.close())
 
     for (const stayMs of [50, 200, 700, 1_500]) keepsItsLanding(stayMs)
+    isCountedAfterASecond()
   })
 })

@@ -141,6 +141,19 @@ for (const [name, open] of BROWSERS)
         expect(await hrefIn(page)).to.equal(`${other}?q=x`)
       })
 
+      it('goes along with a form that is posted, over the redirect that answers it, and changes nothing of what is sent', async () => {
+        const other = addOther()
+        const posted = addOther('', { location: other })
+        const first = await land(
+          `<form method="post" action="${posted}"><input name="q" value="x"><button>Sign up</button></form>`,
+        )
+        await page.click('button')
+        expectCarried(await visitOf(other), first)
+        expect(await hrefIn(page)).to.equal(other)
+        const { pathname } = new URL(posted)
+        expect(site.asked.filter((asked) => asked.split('?')[0] === pathname)).to.deep.equal([pathname])
+      })
+
       it('goes along with an address that a script opens', async () => {
         const other = addOther()
         const first = await land('')

@@ -160,6 +160,17 @@ describe('the package whence-js', function () {
       expect(service.requests.map((each) => each.path)).not.to.include('/browser.js')
     })
 
+    it("reads the identifiers of the website's providers", async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4', 'x'] }
+      const tags = `document.cookie = '_ga=GA1.1.5.6'; document.cookie = '_ga_A1=GS1.1.77.1'`
+      await page.goto(`${site.add(moduleThat(`${tags}; start(options)`))}?twclid=t1&fbclid=f1`)
+      const [visit] = await service.waitFor('/v1/visits')
+      expect(visit?.body.identities).to.deep.equal({
+        ga4: { 'G-A1': { client_id: '5.6', session_id: '77' } },
+        x: { twclid: 't1', twclid_at: visit?.body.source.landed_at },
+      })
+    })
+
     it('counts the page once, however often it is started and whatever else is on the page', async () => {
       const tag = `<script async src="${service.url}/browser.js" data-project="acme-dev"></script>`
       await page.goto(site.add(moduleThat('start(options); start(options)') + tag))

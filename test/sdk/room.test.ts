@@ -6,9 +6,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildManifest, buildSdk } from '../../sdk/build.ts'
+import { BEFORE_VISIT_BYTES, CORE_BYTES } from './support/budgets.ts'
+import { fileOf } from './support/stage.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
-const CORE_BROTLI_BYTES = 3 * 1024
 
 describe('sdk, room for changes', function () {
   this.timeout(30_000)
@@ -34,10 +35,10 @@ describe('sdk, room for changes', function () {
     const copy: unknown = await import(pathToFileURL(path.join(folder, 'sdk/build.ts')).href)
     return (copy as { readonly buildSdk: typeof buildSdk }).buildSdk(path.join(folder, 'built'))
   }
-  const partOf = async (name: string, { files }: BuildManifest) => {
-    const file = files.find(({ url }) => url.startsWith(name))
-    return { text: await readFile(path.join(folder, 'built', file?.name ?? ''), 'utf8'), bytes: file?.brotliBytes ?? 0 }
-  }
+  const textOf = (name: string) => readFile(path.join(folder, 'built', name), 'utf8')
+  /** The core and the recorder, which load before every visit, with `more`. */
+  const bytesBeforeVisit = (manifest: BuildManifest, more = 0) =>
+    fileOf(manifest, '/browser').brotliBytes + fileOf(manifest, '/browser/recorder').brotliBytes + more
 
   it('is there for a field of a visit', async () => {
     await change(
@@ -50,22 +51,33 @@ describe('sdk, room for changes', function () {
       '  readonly gpc: boolean\n',
       '  readonly gpc: boolean\n  readonly page_language: string\n',
     )
-    const core = await partOf('/browser.js', await built())
-    expect(core.text).to.include('page_language')
-    expect(core.bytes).to.be.at.most(CORE_BROTLI_BYTES)
+    const manifest = await built()
+    const core = fileOf(manifest, '/browser')
+    expect(await textOf(core.name)).to.include('page_language')
+    expect(core.brotliBytes).to.be.at.most(CORE_BYTES)
+    expect(bytesBeforeVisit(manifest)).to.be.at.most(BEFORE_VISIT_BYTES)
   })
 
   it("is there for a provider's click identifier", async () => {
     await change('sdk/core/source.ts', '|epik)', '|epik|njcid)')
-    await change(
-      'sdk/readers/identities.ts',
-      '    tiktok: () =>',
-      "    nightjar: () => ({ njcid: clicks['njcid'], njcid_at: clicks['njcid'] && landed_at, nj: cookie('_nj') }),\n    tiktok: () =>",
+    await writeFile(
+      path.join(folder, 'sdk/readers/nightjar.ts'),
+      `import type { IdentityReader } from '../core/types.ts'
+      export const nightjar: IdentityReader = ({ cookieOf, clickOf, landing }) => {
+        const njcid = clickOf('njcid', cookieOf('_njcid'))
+        return { nj: cookieOf('_nj'), njcid, njcid_at: njcid && landing.landed_at }
+      }`,
     )
+    await change('sdk/readers/index.ts', 'import { x }', "import { nightjar } from './nightjar.ts'\nimport { x }")
+    await change('sdk/readers/index.ts', '  x,\n', '  nightjar,\n  x,\n')
     const manifest = await built()
-    const core = await partOf('/browser.js', manifest)
-    expect(core.text).to.include('njcid')
-    expect(core.bytes).to.be.at.most(CORE_BROTLI_BYTES)
-    expect((await partOf('/browser/readers', manifest)).text).to.include('nightjar')
+    const core = fileOf(manifest, '/browser')
+    expect(await textOf(core.name)).to.include('njcid')
+    expect(core.brotliBytes).to.be.at.most(CORE_BYTES)
+    const readers = manifest.files.filter(({ url }) => url.startsWith('/browser/reader.'))
+    const texts = await Promise.all(readers.map(({ name }) => textOf(name)))
+    const nightjar = readers[texts.findIndex((text) => text.includes('njcid'))]
+    expect(await textOf(fileOf(manifest, '/browser/recorder').name)).to.include(nightjar?.name)
+    expect(bytesBeforeVisit(manifest, nightjar?.brotliBytes)).to.be.at.most(BEFORE_VISIT_BYTES)
   })
 })

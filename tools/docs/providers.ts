@@ -1,5 +1,5 @@
 /**
- * Writes what the descriptors of providers determine but the program cannot derive at run time: two indexes of modules,
+ * Writes what the descriptors of providers determine but the program cannot derive at run time: three indexes of modules,
  * and the chart's lists. If a module is missing, the compiler names it.
  */
 
@@ -24,6 +24,7 @@ export function providerFiles(): readonly { readonly path: string; readonly text
   return [
     { path: 'delivery/providers/index.ts', text: deliveryIndex() },
     { path: 'stand-ins/index.ts', text: standInIndex() },
+    { path: 'sdk/readers/index.ts', text: readerIndex() },
     { path: VALUES, text: chartValues() },
     { path: VALUES_SCHEMA, text: chartSchema() },
     { path: 'charts/whence/files/defaults.yaml', text: chartDefaults() },
@@ -61,6 +62,23 @@ function standInIndex(): string {
     '',
     'export const STAND_INS: { readonly [S in ProviderUrlSetting]: StartStandIn } = {',
     ...PROVIDER_ADDRESSES.map(({ setting, value }) => `  ${setting}: start${pascal(value)}StandIn,`),
+    '}',
+    '',
+  ].join('\n')
+}
+
+function readerIndex(): string {
+  const ids = PROVIDER_IDS.filter((id) => id !== 'ga4')
+  return [
+    '/** The readers of all providers but GA4, whose identifiers the recorder reads itself. */',
+    HEAD,
+    '',
+    "import type { ProviderId } from '../../domain/providers/index.ts'",
+    "import type { IdentityReader } from '../core/types.ts'",
+    ...ids.map((id) => `import { ${camel(id)} } from './${kebab(id)}.ts'`),
+    '',
+    "export const READERS: { readonly [P in Exclude<ProviderId, 'ga4'>]: IdentityReader } = {",
+    ...ids.map((id) => (camel(id) === id ? `  ${id},` : `  ${id}: ${camel(id)},`)),
     '}',
     '',
   ].join('\n')

@@ -29,6 +29,13 @@ export async function openStage(): Promise<SdkStage> {
   return { manifest, bundle, service, site, close }
 }
 
+/** The file whose address begins like this: `/browser/extras`. */
+export function fileOf({ files }: BuildManifest, stem: string): BuildManifest['files'][number] {
+  const file = files.find(({ url }) => url.startsWith(`${stem}.`))
+  if (!file) throw new Error(`nothing is served as ${stem}`)
+  return file
+}
+
 /** What pages of both drivers can do. */
 interface Tab {
   goto(url: string): Promise<unknown>

@@ -1,0 +1,9 @@
+/** Reads the identifiers of TikTok. */
+
+import type { IdentityReader } from '../core/types.ts'
+
+export const tiktok: IdentityReader = ({ cookieOf, tagCookieOf, clickOf, landing }) => {
+  const own = cookieOf('ttclid')
+  const ttclid = clickOf('ttclid', own)
+  return { ttp: tagCookieOf('_ttp'), ttclid: ttclid ?? own, ttclid_at: ttclid && landing.landed_at }
+}
