@@ -36,6 +36,7 @@ export const READING_ROUTES = [
   'funnel',
   'sources',
   'match',
+  'toldInstalls',
   'sharedCommands',
   'usage',
   'checklist',

@@ -13,6 +13,7 @@ import {
   BUCKET_PARAMETER,
   COMPARED_PERIOD_PARAMETERS,
   FIGURES_OF_PERIOD,
+  NAMED_PERIOD_PARAMETERS,
   NULL_IF_NOT_COMPARED,
   STEP,
   STEP_SIZE,
@@ -202,6 +203,23 @@ const PROGRAM_VIEWS = Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }),
     'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents. None under filters.',
 })
 
+const TOLD_INSTALLS = Type.Object(
+  {
+    website: TEXT,
+    id: TEXT,
+    displayName: TEXT,
+    provider: TEXT,
+    installs: Type.Number({ description: 'Of its website.' }),
+    delivered: NUMBER,
+    waiting: Type.Number({ description: 'Planned, or to be tried again.' }),
+    failed: NUMBER,
+    expired: NUMBER,
+    skipped: Type.Array(Type.Object({ reason: TEXT, installs: NUMBER })),
+    none: Type.Number({ description: 'They came before the destination was there, or have just come.' }),
+  },
+  { $id: 'ToldInstalls' },
+)
+
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
 
 export const FIGURE_ROUTES = {
@@ -276,6 +294,14 @@ export const FIGURE_ROUTES = {
         deliveries: Type.Array(Type.Object({ destination: TEXT, status: TEXT, reason: TEXT, deliveries: NUMBER })),
       }),
     },
+  },
+  toldInstalls: {
+    ...READ,
+    path: '/api/organizations/:organization/deliveries/installs',
+    summary:
+      'What became of the installs of a period at each destination that gets installs alone: all but `installs` add up to it.',
+    query: { website, ...NAMED_PERIOD_PARAMETERS, filter },
+    answers: { 200: Type.Object({ ...FIGURES_OF_PERIOD, destinations: Type.Array(TOLD_INSTALLS) }) },
   },
   sharedCommands: {
     ...READ,

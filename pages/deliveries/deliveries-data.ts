@@ -67,6 +67,19 @@ export function deliveriesQuery(organization: string, filters: FilteredFigures) 
   })
 }
 
+export type ToldInstalls = JsonFrom<'toldInstalls'>['destinations'][number]
+
+/** What became of the installs of the period at each advertising destination. */
+export function toldQuery(organization: string, filters: FilteredFigures) {
+  const { website, filter } = filters
+  const address = `${path(PATH, { organization })}/installs${query({ ...dateParameters(filters), website, filter })}`
+  return queryOptions({
+    queryKey: [DELIVERIES_KEY, organization, address],
+    queryFn: ({ signal }) => ask<JsonFrom<'toldInstalls'>>(address, { signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
 function listParameters(filters: ShownDeliveryFilters) {
   const { website, filter, destination, status, reason, code, answered } = filters
   return { ...dateParameters(filters), website, filter, destination, status, reason, code, answered }

@@ -12,6 +12,7 @@ import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
 import { SPEND_QUERIES } from './spend.ts'
 import { STREAM_PAGE_QUERIES } from './streams.ts'
+import { TOLD_QUERIES } from './told-installs.ts'
 import { VISIT_QUERIES } from './visits.ts'
 import { WEBHOOK_QUERIES } from './webhooks.ts'
 
@@ -25,6 +26,7 @@ export const PAGE_QUERIES = {
   ...REPLAY_PAGE_QUERIES,
   ...SPEND_QUERIES,
   ...STREAM_PAGE_QUERIES,
+  ...TOLD_QUERIES,
   ...VISIT_QUERIES,
   ...WEBHOOK_QUERIES,
 } as const

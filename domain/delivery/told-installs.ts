@@ -1,0 +1,88 @@
+/** What became of installs at a destination that gets installs alone: each of them is delivered, waits, has ended otherwise, or has no delivery there. */
+
+/** Installs of a website whose delivery to a destination stands alike. */
+export interface ToldGroup {
+  readonly website: string
+  readonly destination: string
+  readonly provider: string
+  readonly status: string
+  readonly reason: string
+  readonly installs: number
+}
+
+interface ToldDestination {
+  readonly website: string
+  readonly id: string
+  readonly displayName: string
+  readonly provider: string
+}
+
+interface ToldReason {
+  readonly reason: string
+  readonly installs: number
+}
+
+/** All but `installs` add up to it. */
+export interface ToldInstalls extends ToldDestination {
+  /** Of its website. */
+  readonly installs: number
+  readonly delivered: number
+  /** Planned, or to be tried again. */
+  readonly waiting: number
+  readonly failed: number
+  readonly expired: number
+  /** By reason, the commonest first. */
+  readonly skipped: readonly ToldReason[]
+  /** They came before the destination was there, or have just come. */
+  readonly none: number
+}
+
+interface CountedWebsite {
+  readonly website: string
+  readonly installs: number
+}
+
+/** Those that are configured, in their order, and then those that are gone and were told of an install. */
+export function toldInstalls(
+  destinations: readonly ToldDestination[],
+  groups: readonly ToldGroup[],
+  websites: readonly CountedWebsite[],
+): readonly ToldInstalls[] {
+  const gone = groups.filter(
+    (group) => !destinations.some(({ website, id }) => website === group.website && id === group.destination),
+  )
+  const formerly = new Map(
+    gone.map(({ website, destination: id, provider }) => [
+      `${website}/${id}`,
+      { website, id, displayName: id, provider },
+    ]),
+  )
+  return [...destinations, ...formerly.values()].map((destination) =>
+    toldBy(
+      destination,
+      groups.filter(({ website, destination: id }) => website === destination.website && id === destination.id),
+      websites.find(({ website }) => website === destination.website)?.installs ?? 0,
+    ),
+  )
+}
+
+function toldBy(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
+  const sumOf = (...statuses: readonly string[]): number =>
+    groups.reduce((sum, { status, installs }) => sum + (statuses.includes(status) ? installs : 0), 0)
+  const told = groups.reduce((sum, { installs }) => sum + installs, 0)
+  // An install that came in between is in the groups alone.
+  const installs = Math.max(counted, told)
+  return {
+    ...destination,
+    installs,
+    delivered: sumOf('delivered'),
+    waiting: sumOf('pending', 'retrying'),
+    failed: sumOf('failed'),
+    expired: sumOf('expired'),
+    skipped: groups
+      .filter(({ status }) => status === 'skipped')
+      .map(({ reason, installs: skipped }) => ({ reason, installs: skipped }))
+      .toSorted((a, b) => b.installs - a.installs),
+    none: installs - told,
+  }
+}
