@@ -46,6 +46,7 @@ export const READING_ROUTES = [
   'visitCounts',
   'installs',
   'install',
+  'find',
   'deliveries',
   'deliveryList',
   'logExport',
