@@ -2,8 +2,8 @@
 
 import type { ReactNode } from 'react'
 
-import { csvLine } from '../../common/csv.ts'
 import type { Overview } from '../data/overview.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { ChartPoint } from './chart-points.ts'
 import type { ShownMetric } from './metrics.ts'
@@ -18,11 +18,11 @@ interface ChartTableProps {
 const RATE_DIGITS = 4
 
 /** Volumes as numbers, rates as shares of 1; empty where nothing is counted. */
-function csvOf({ metric, points, figures, before }: ChartTableProps): string {
+function csvOf({ metric, points, figures, before }: ChartTableProps) {
   const cell = (value: number | null): number | null =>
     value === null ? null : metric.kind === 'rate' ? Number(value.toFixed(RATE_DIGITS)) : value
   const head = [figures.step === 'day' ? 'Day' : 'Hour', metric.title, before]
-  return [head, ...points.map((point) => [point.date, cell(point.now), cell(point.before)])].map(csvLine).join('')
+  return { head, rows: points.map((point) => [point.date, cell(point.now), cell(point.before)]) }
 }
 
 export function ChartTable(props: ChartTableProps): ReactNode {
@@ -52,12 +52,7 @@ export function ChartTable(props: ChartTableProps): ReactNode {
         </table>
       </div>
       <p className="footnote">
-        <a
-          href={`data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(props))}`}
-          download={`${title.toLowerCase().replaceAll(' ', '-')}.csv`}
-        >
-          Download as CSV
-        </a>
+        <CsvLink name={title.toLowerCase().replaceAll(' ', '-')} {...csvOf(props)} />
       </p>
     </details>
   )
