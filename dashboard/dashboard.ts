@@ -216,6 +216,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         metrics.signIn,
       ),
       ...peopleHandlers({
+        personId,
         members: { roster, trail, onRemoved: pins.forget },
         invitations: { roster, trail, hotState, letters: { outbox, baseUrl }, randomness, hash: keys.memberHash },
         hasBilling: billing !== null,

@@ -48,6 +48,7 @@ export const READING_ROUTES = [
   'visitCounts',
   'installs',
   'install',
+  'find',
   'deliveries',
   'deliveryList',
   'logExport',

@@ -176,6 +176,26 @@ export const INSTALL_ROUTES = {
     summary: 'One install with its verdicts, visits, deliveries and attempts.',
     answers: { 200: INSTALL_DETAIL },
   },
+  find: {
+    method: 'GET',
+    path: `${ORGANIZATION}/find`,
+    needs: 'Viewer',
+    rate: 'read',
+    summary: 'What an ID names: an install event, a visit, a delivery by its job, or a request.',
+    query: { id: textParameter('The whole ID.', LIMITS.idChars.max) },
+    answers: {
+      200: Type.Object({
+        found: Type.Array(
+          Type.Object({
+            kind: oneOf(['install', 'visit', 'delivery', 'request'], 'What it is.'),
+            website: TEXT,
+            id: Type.String({ description: 'Of the event of an install or delivery; else the ID itself.' }),
+            at: maybe(NUMBER, 'Of a request: when it came, Unix ms.'),
+          }),
+        ),
+      }),
+    },
+  },
   deliveries: {
     method: 'GET',
     path: `${ORGANIZATION}/deliveries`,

@@ -40,6 +40,9 @@ const SHOWN_MEMBER = Type.Object(
     name: TEXT,
     kind: oneOf(['person', 'group']),
     email: Type.Optional(Type.String({ description: 'Of a person, for Members and above.' })),
+    person: Type.Optional(
+      Type.String({ description: 'What entries of the activity call this person; for the same readers.' }),
+    ),
     group: Type.Optional(TEXT),
     role: ROLE,
     invitedUntil: Type.Optional(Type.Number({ description: 'Unix ms. Set if they have not joined yet.' })),

@@ -10,7 +10,7 @@ import { filterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import type { CellRow } from '../../ports/facts/pages/raw-figures.ts'
 import type { StepRow } from '../../ports/facts/pages/rolled-figures.ts'
 import type { VisitFilters } from '../../ports/facts/pages/visits.ts'
-import { walkVisits } from '../visits/list.ts'
+import { walkVisits } from '../reads/walk-visits.ts'
 import { readFigures, readSteps, readValueSteps, type FigureSource } from './read-figures.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 

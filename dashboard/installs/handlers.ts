@@ -8,6 +8,7 @@ import { type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listDeliveries, readDeliveries } from './deliveries.ts'
+import { findById } from './find.ts'
 import { listInstalls, readInstall } from './list.ts'
 import { replayFailed, type ReplayDeliveries } from './replay.ts'
 
@@ -22,6 +23,7 @@ export function installListHandlers({ scope, facts, cursors, clock }: InstallLis
   return {
     installs: listInstalls(scope, cursors, clock),
     install: readInstall(scope, facts),
+    find: findById(scope),
     deliveries: readDeliveries(scope),
     deliveryList: listDeliveries(scope, cursors),
   } satisfies Partial<HandlersOf<typeof INSTALL_ROUTES>>

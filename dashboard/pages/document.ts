@@ -1,6 +1,7 @@
 /** The HTML document of the pages and the policy it comes with: no inline code, no markup from text, nothing foreign. */
 
 import type { PagesBundle } from './assets.ts'
+import { FAVICON } from './favicon.ts'
 
 /** `brand` is the service's name as people read it; the pages take it from here. */
 export function documentOf(
@@ -19,7 +20,7 @@ export function documentOf(
     '<meta name="color-scheme" content="light dark">',
     `<meta name="application-name" content="${brand}">`,
     `<title>${brand}</title>`,
-    '<link rel="icon" href="data:,">',
+    `<link rel="icon" type="image/svg+xml" href="${FAVICON}">`,
     `<link rel="stylesheet" href="/assets/${style}" integrity="${integrity(style)}">`,
     ...links,
     `<script type="module" src="/assets/${script}" integrity="${integrity(script)}" nonce="${nonce}"></script>`,

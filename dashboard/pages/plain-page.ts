@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 
 import { sha256Integrity } from '../../common/digest.ts'
+import { FAVICON } from './favicon.ts'
 
 export const PLAIN_STYLE = readFileSync(new URL('plain-page.css', import.meta.url), 'utf8')
 /** Where that style sheet is served. */
@@ -22,7 +23,7 @@ export function plainPage({ title, main, script = '' }: PlainPage): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${escapedText(title)}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="${FAVICON}">
 <link rel="stylesheet" href="${PLAIN_STYLE_PATH}" integrity="${sha256Integrity(PLAIN_STYLE)}">
 <main>
 ${main}

@@ -9,17 +9,24 @@ import { changeMember, leaveOrganization, listMembers, removeMember, type Member
 interface PeopleParts {
   readonly members: MemberParts
   readonly invitations: InvitationParts
+  /** As entries of the activity call a person. */
+  readonly personId: (email: string) => string
   /** Whether this service has billing. */
   readonly hasBilling: boolean
 }
 
-export function peopleHandlers({ members, invitations, hasBilling }: PeopleParts): HandlersOf<typeof PEOPLE_ROUTES> {
+export function peopleHandlers({
+  members,
+  invitations,
+  personId,
+  hasBilling,
+}: PeopleParts): HandlersOf<typeof PEOPLE_ROUTES> {
   const { directory } = members.roster
   return {
     me: readMe({ directory, hasBilling }),
     acceptInvitation: accept(members),
     organization: readOrganization(),
-    members: listMembers(members.roster),
+    members: listMembers(members.roster, personId),
     invite: invite(invitations),
     changeMember: changeMember(members),
     removeMember: removeMember(members),

@@ -32,7 +32,7 @@ export interface MemberParts {
 }
 
 /** Those in force, then the others. */
-export function listMembers(roster: Roster) {
+export function listMembers(roster: Roster, personId: (email: string) => string) {
   return async (call: OrganizationCall) => {
     const { organization, role } = call.scope
     const seesAddresses = mayDo(role, 'readAddresses')
@@ -41,15 +41,17 @@ export function listMembers(roster: Roster) {
       ...inForce,
       ...membersOutOfForce(roster, organization.id),
     ]
-    return answer({ members: all.map((member) => memberAnswer(member, seesAddresses)) })
+    return answer({ members: all.map((member) => memberAnswer(member, seesAddresses ? personId : null)) })
   }
 }
 
 function memberAnswer(
   { name, identity, role, invitation, refusal }: Member & Partial<MemberOutOfForce>,
-  seesAddresses: boolean,
+  /** Null for whoever must not see addresses. */
+  personId: ((email: string) => string) | null,
 ) {
-  const address = identity.kind === 'person' && seesAddresses ? { email: identity.email } : {}
+  const isShown = identity.kind === 'person' && personId !== null
+  const address = isShown ? { email: identity.email, person: personId(identity.email) } : {}
   return {
     name,
     kind: identity.kind,

@@ -12,7 +12,8 @@ import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
-import { readVisitFilters, visitFilters, walkVisits } from './list.ts'
+import { walkVisits } from '../reads/walk-visits.ts'
+import { readVisitFilters, visitFilters } from './list.ts'
 
 /** A request ends by its time, not by a number of slices. */
 const MOST_SLICES = 1_000_000

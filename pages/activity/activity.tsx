@@ -6,6 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { activityFiltersOf, activityQuery, type ActivityEntry, type ActivityFilters } from '../data/activity.ts'
+import { usePersonNames } from '../data/members.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
 import { useOrganization } from '../shell/organization.tsx'
@@ -81,6 +82,7 @@ function ActivityList({ organization, filters }: ActivityListProps): ReactNode {
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     activityQuery(organization, filters),
   )
+  const nameOf = usePersonNames(organization)
   if (data === undefined) return error === null ? <Loading what="activity" /> : <Problem error={error} />
   const entries = data.pages.flatMap((page) => page.entries)
   if (entries.length === 0) return <NothingNoticed organization={organization} filters={filters} />
@@ -89,7 +91,7 @@ function ActivityList({ organization, filters }: ActivityListProps): ReactNode {
       <Problem error={error} />
       <ol className="activity">
         {entries.map((entry) => (
-          <ActivityItem key={entry.id} entry={entry} organization={organization} />
+          <ActivityItem key={entry.id} entry={entry} organization={organization} nameOf={nameOf} />
         ))}
       </ol>
       {hasNextPage && (
@@ -102,11 +104,13 @@ function ActivityList({ organization, filters }: ActivityListProps): ReactNode {
 }
 
 function ActivityItem({
-  entry: { at, type, object, website, message },
+  entry: { at, type, object, website, message, actor },
   organization,
+  nameOf,
 }: {
   readonly entry: ActivityEntry
   readonly organization: string
+  readonly nameOf: (text: string) => string
 }): ReactNode {
   return (
     <li>
@@ -119,8 +123,14 @@ function ActivityItem({
         <p className="also">
           {object !== '' && (
             <Link to="/app/$organization/activity" params={{ organization }} search={{ object }}>
-              <bdi>{object}</bdi>
+              <bdi translate="no">{nameOf(object)}</bdi>
             </Link>
+          )}
+          {actor !== undefined && actor !== object && (
+            <>
+              {' '}
+              by <bdi translate="no">{nameOf(actor)}</bdi>
+            </>
           )}
           {website !== '' && website !== object && ` on ${website}`}
         </p>
@@ -133,8 +143,8 @@ function NothingNoticed({ organization, filters }: ActivityListProps): ReactNode
   if (Object.keys(filters).length > 0) return <Empty title="No entry fits">Take a filter away.</Empty>
   return (
     <Empty title="Nothing to notice yet">
-      Unregistered origins, limits that were reached, refused credentials and downloads appear here. What to do first
-      stands in the{' '}
+      Unregistered origins, limits that were reached, refused credentials and downloads appear here. What to do first is
+      in the{' '}
       <Link to="/app/$organization/checklist" params={{ organization }}>
         checklist
       </Link>

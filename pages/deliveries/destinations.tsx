@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { comparisonText, nameOfBefore, type FilteredFigures } from '../data/period.ts'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { Change, shownCount, spanText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { DeliveryGroup } from '../../domain/delivery/counts.ts'
@@ -43,7 +44,21 @@ export function Destinations(props: DestinationsProps): ReactNode {
       </div>
       <p className="footnote">
         Each delivery counts once, as it stands now, in the time in which that last changed.{' '}
-        {figures.isCut ? 'These are of the last 90 days of the period.' : comparisonText(props.filters, figures)}
+        {figures.isCut ? 'These are of the last 90 days of the period.' : comparisonText(props.filters, figures)}{' '}
+        <CsvLink
+          name="deliveries-by-destination"
+          head={['Website', 'Destination', 'Provider', 'State', 'Reason', 'Deliveries', 'First change', 'Last change']}
+          rows={figures.groups.map((group) => [
+            group.website,
+            group.destination,
+            group.provider,
+            group.status,
+            group.reason,
+            group.deliveries,
+            csvTime(group.first_ms),
+            csvTime(group.last_ms),
+          ])}
+        />
       </p>
     </section>
   )

@@ -7,6 +7,7 @@ import type { ReactNode } from 'react'
 import { matchQuery, type MatchFigures } from '../data/figures.ts'
 import type { CountingFilters } from '../data/period.ts'
 import { joinFilters, valueIs } from '../data/value-filters.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { shownCount, shareText } from '../parts/numbers.tsx'
 import { Empty, Problem } from '../parts/states.tsx'
@@ -115,7 +116,14 @@ function AgentPages({ organization, filters, figures }: AgentFiguresProps): Reac
               ))}
             </tbody>
           </table>
-          <p className="footnote">Installs of this time that an agent ran, by the page of their visit.</p>
+          <p className="footnote">
+            Installs of this time that an agent ran, by the page of their visit.{' '}
+            <CsvLink
+              name="installs-by-agent-and-page"
+              head={['Page', 'Agent', 'Installs']}
+              rows={figures.agentPages.map(({ page, agent, installs }) => [page, agent, installs])}
+            />
+          </p>
         </>
       )}
     </section>

@@ -3,9 +3,10 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
+import { MACHINE_NAMES, rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
 import type { ValuedInstalls } from '../data/figures.ts'
 import { nameOfBefore, type Bounds, type CountingFilters } from '../data/period.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
@@ -41,7 +42,13 @@ export function InstallBreakdown({
           {figures.now.map((row) => (
             <tr key={rowKey(row)}>
               <th scope="row">
-                {row.row === 'value' ? <span className="value">{row.value}</span> : <i>{rowLabel(by, row.row)}</i>}
+                {row.row === 'value' ? (
+                  <span className="value" translate="no">
+                    {row.value}
+                  </span>
+                ) : (
+                  <i>{rowLabel(by, row.row)}</i>
+                )}
                 <Bar share={row.installs / most} />
               </th>
               <td className="number">
@@ -53,6 +60,18 @@ export function InstallBreakdown({
           ))}
         </tbody>
       </table>
+      <p className="footnote">
+        <CsvLink
+          name={`installs-by-${by}`}
+          head={[MACHINE_NAMES[by], 'Installs', 'With a visit', 'Without a visit']}
+          rows={figures.now.map((row) => [
+            row.row === 'value' ? row.value : `(${rowLabel(by, row.row)})`,
+            row.installs,
+            row.matched,
+            row.unmatched,
+          ])}
+        />
+      </p>
     </section>
   )
 }

@@ -8,6 +8,7 @@ import { sharedCommandsQuery, type SharedCommand, type SharedCommands as Shared 
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Breakable } from '../parts/breakable.tsx'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Bar, Change, shownCount } from '../parts/numbers.tsx'
 import { Empty, Problem } from '../parts/states.tsx'
@@ -105,7 +106,21 @@ function CommandTable(props: CommandsProps): ReactNode {
       <p className="footnote">
         Events are what these machines reported with the command; the lists behind the numbers hold them one by one.
         {data.commands.length === data.mostListed &&
-          ` The ${data.mostListed} commands with the most machines are listed.`}
+          ` The ${data.mostListed} commands with the most machines are listed.`}{' '}
+        <CsvLink
+          name="shared-commands"
+          head={['Copied from', 'Website', 'Visit', 'Machines', 'Events', 'Installed', 'By agents', 'Last run']}
+          rows={data.commands.map((command) => [
+            command.visit?.page_url ?? '',
+            command.website,
+            command.visit_id,
+            command.installations,
+            command.events,
+            command.completed,
+            command.by_agents,
+            csvTime(command.last_ms),
+          ])}
+        />
       </p>
     </>
   )

@@ -11,6 +11,7 @@ import { Columns } from '../parts/columns.tsx'
 import { FilterBar } from '../filters/filter-bar.tsx'
 import { visitsLeftOutText } from '../filters/filter-words.ts'
 import { TakeAlong } from '../parts/copy.tsx'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend } from '../parts/figure-word.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
@@ -183,6 +184,13 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
           {cutText(cut.map(({ at }) => columnName(at)))}
         </p>
       )}
+      <p className="footnote">
+        <CsvLink
+          name={`funnel-by-${size}`}
+          head={['From', 'Until', ...STEPS.map(({ title }) => title)]}
+          rows={steps.map((each) => [csvTime(each.at), csvTime(each.until), ...STEPS.map(({ id }) => each[id])])}
+        />
+      </p>
     </section>
   )
 }

@@ -109,7 +109,13 @@ function SourceLine({ row, ...props }: SourceTableProps & { readonly row: Listed
   return (
     <tr>
       <th scope="row">
-        {row.row === 'value' ? <span className="value">{row.value}</span> : <i>{rowLabel(by, row.row)}</i>}
+        {row.row === 'value' ? (
+          <span className="value" translate="no">
+            {row.value}
+          </span>
+        ) : (
+          <i>{rowLabel(by, row.row)}</i>
+        )}
         <Bar share={row.installs / most} tone={row.row === 'value' ? 'accent' : 'faint'} />
       </th>
       <VisitCells

@@ -20,6 +20,7 @@ import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
 import { LeftOut } from './left-out.tsx'
 import { SharedCommands } from './fan-out.tsx'
+import { SourcesFile } from './sources-file.tsx'
 import { SOURCE_FIGURES, SourceTable } from './source-table.tsx'
 
 export function SourcesPage(): ReactNode {
@@ -74,7 +75,9 @@ interface TabProps {
 function Tab({ organization, filters }: TabProps): ReactNode {
   const { by = 'source' } = filters
   if (by === 'agent') return <Agents organization={organization} filters={filters} />
-  if (by === 'command') return <SharedCommands organization={organization} filters={filters} />
+  // Filters do not choose among them.
+  const { filter: _, ...unfiltered } = filters
+  if (by === 'command') return <SharedCommands organization={organization} filters={unfiltered} />
   return <VisitSources organization={organization} filters={filters} by={by} />
 }
 
@@ -112,7 +115,8 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
               {by === 'page'
                 ? 'A visit counts for each page that it saw, so that only installs add up to the total.'
                 : 'All rows add up to the total.'}{' '}
-              Each number leads to what it counts. {comparisonText(filters, data)}
+              Each number leads to what it counts. {comparisonText(filters, data)}{' '}
+              <SourcesFile by={by} filters={filters} figures={data} />
             </p>
           </div>
         ))}

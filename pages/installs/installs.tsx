@@ -108,7 +108,7 @@ function NoInstalls({
   if (isFiltered) return <Empty title="No install fits these filters">Take one away, or look at a longer time.</Empty>
   return (
     <Empty title="No install has been reported yet">
-      Put the hook into your installer and run it once: the install stands here a second later, with the reason why it
+      Put the hook into your installer and run it once: the install appears here a second later, with the reason why it
       was matched or not. Whether the hook reached the service shows{' '}
       <Link to="/app/$organization/live" params={{ organization }}>
         Live

@@ -192,7 +192,7 @@ function NothingFound({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
     <Empty title="No line fits these filters">Take one away, or look at a longer time.</Empty>
   ) : (
     <Empty title="Nothing was asked yet">
-      Put the script tag on your website and open a page of it: the visit stands here a second later, with its exact
+      Put the script tag on your website and open a page of it: the visit appears here a second later, with its exact
       body.
     </Empty>
   )

@@ -2,9 +2,9 @@
 
 import type { ReactNode } from 'react'
 
-import { csvLine } from '../../common/csv.ts'
 import type { Overview } from '../data/overview.ts'
 import { stepMarks } from '../parts/columns.tsx'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import type { ChartPoint } from './chart-points.ts'
 import type { ShownMetric } from './metrics.ts'
@@ -21,18 +21,18 @@ const HAPPENED = 'What happened'
 const STEP_TITLES = { hour: 'Hour', day: 'Day', week: 'Week of' } as const
 
 /** Volumes as numbers, rates as shares of 1; empty where nothing is counted. */
-function csvOf({ metric, points, figures, before }: ChartTableProps): string {
+function csvOf({ metric, points, figures, before }: ChartTableProps) {
   const cell = (value: number | null): number | null =>
     value === null ? null : metric.kind === 'rate' ? Number(value.toFixed(RATE_DIGITS)) : value
   const isCompared = figures.before !== null
   const head = [STEP_TITLES[figures.step], metric.title, ...(isCompared ? [before] : []), HAPPENED]
-  const lines = points.map((point) => [
+  const rows = points.map((point) => [
     point.date,
     cell(point.now),
     ...(isCompared ? [cell(point.before)] : []),
     point.happened.join('; '),
   ])
-  return [head, ...lines].map(csvLine).join('')
+  return { head, rows }
 }
 
 export function ChartTable(props: ChartTableProps): ReactNode {
@@ -69,12 +69,7 @@ export function ChartTable(props: ChartTableProps): ReactNode {
         </table>
       </div>
       <p className="footnote">
-        <a
-          href={`data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(props))}`}
-          download={`${title.toLowerCase().replaceAll(' ', '-')}.csv`}
-        >
-          Download as CSV
-        </a>
+        <CsvLink name={title.toLowerCase().replaceAll(' ', '-')} {...csvOf(props)} />
       </p>
     </details>
   )

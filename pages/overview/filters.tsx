@@ -44,6 +44,7 @@ export function ValueLink({ by, value, children }: ValueLinkProps): ReactNode {
       search={(before) => ({ ...before, ...joinFilters(before, valueIs(by, value)) })}
       resetScroll={false}
       className="value"
+      {...(value === '' ? {} : { translate: 'no' as const })}
     >
       {children}
     </Link>

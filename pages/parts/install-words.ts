@@ -45,7 +45,7 @@ interface ReasonWords {
 /** Why an install has no visit. */
 const REASONS: Readonly<Record<string, ReasonWords>> = {
   no_receipt: {
-    name: 'It brought nothing along',
+    name: 'No signal found',
     sentence: 'The command carried no token, and no browser on the machine kept a marker.',
     advice:
       'Show the copy button wherever the command stands: its token works in Safari, in private windows, over SSH and in containers, where no marker can be found.',

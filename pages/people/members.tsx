@@ -1,11 +1,12 @@
 /** Members: who belongs to the organisation, open invitations, and groups of the identity provider. */
 
 import { Button, Modal, Select, TextInput } from '@mantine/core'
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path } from '../data/ask.ts'
+import { ask } from '../data/ask.ts'
+import { membersPath, membersQuery, type MemberRow } from '../data/members.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { Snippet } from '../parts/copy.tsx'
@@ -14,21 +15,6 @@ import { problemWords } from '../resources/words.ts'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
-
-type MemberRow = JsonFrom<'members'>['members'][number]
-
-function membersQuery(organization: string) {
-  return queryOptions({
-    queryKey: ['members', organization],
-    queryFn: ({ signal }) =>
-      ask<JsonFrom<'members'>>(membersPath(organization), { signal }).then(({ members }) => members),
-  })
-}
-
-function membersPath(organization: string, member?: string): string {
-  const base = path('/api/organizations/:organization/members', { organization })
-  return member === undefined ? base : `${base}/${encodeURIComponent(member)}`
-}
 
 export function MembersPage(): ReactNode {
   const organization = useOrganization()
@@ -128,7 +114,7 @@ function stateOf({ kind, invitedUntil, outOfForce }: MemberRow): ReactNode {
     const { words, fix } = problemWords(outOfForce)
     return (
       <>
-        <span className="status bad">Out of force{words !== '' && `: ${words}`}</span>
+        <span className="status bad">Not active{words !== '' && `: ${words}`}</span>
         {fix !== '' && <span className="also">{fix}</span>}
       </>
     )

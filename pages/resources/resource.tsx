@@ -153,7 +153,7 @@ function useLiveAfter(ref: ResourceQueryRef, resource: StoredResource | undefine
 }
 
 function savedText({ liveAfterMs }: LastSave): string {
-  if (liveAfterMs === null) return 'Saved. The state above says when it is in force.'
+  if (liveAfterMs === null) return 'Saved. The state above says when it is active.'
   return `Saved. Live in collection after ${Math.round(liveAfterMs).toLocaleString()} ms.`
 }
 

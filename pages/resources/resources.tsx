@@ -23,7 +23,7 @@ function Resources({ organization }: { readonly organization: OwnOrganization })
   const lists = useQueries({ queries: KINDS.map(({ kind }) => resourcesQuery(organization.id, kind)) })
   const isLoading = lists.some(({ data, error }) => data === undefined && error === null)
   return (
-    <Page title="Resources" question="What is configured, is it in force, and who manages it?">
+    <Page title="Resources" question="What is configured, is it active, and who manages it?">
       {isLoading ? (
         <Loading what="resources" />
       ) : (

@@ -79,7 +79,7 @@ export function conditionWords(conditions: readonly Condition[]): StateWords {
   const odd = conditions.find(({ type, status }) => type === 'Warning' && status === 'True')
   if (odd !== undefined) return sentence('warn', odd)
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-  return isReady ? { tone: 'good', words: 'In force', fix: '' } : { tone: 'plain', words: 'Not looked at yet', fix: '' }
+  return isReady ? { tone: 'good', words: 'Active', fix: '' } : { tone: 'plain', words: 'Not looked at yet', fix: '' }
 }
 
 const ORDER = ['Accepted', 'ResolvedRefs', 'Programmed', 'Delivering']

@@ -5,9 +5,13 @@ import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 
 import { BRAND } from '../parts/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
+import { JumpDialog } from './jump.tsx'
 import { KeyboardHelp, useKeys } from './keyboard.tsx'
 import { NAVIGATION, type PageGroup } from './navigation.ts'
 import { OrganizationChoice, useOrganization } from './organization.tsx'
+
+/** The document's own icon. */
+const MARK = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href ?? ''
 
 export function Frame(): ReactNode {
   const menu = usePhoneMenu()
@@ -39,10 +43,12 @@ export function Frame(): ReactNode {
           />
         )}
         <Link to="/" className="brand" translate="no">
+          <img className="logo" src={MARK} alt="" />
           {BRAND}
         </Link>
         <OrganizationChoice />
         <span className="spring" />
+        {organization !== null && <JumpDialog organization={organization.id} />}
         <AccountMenu />
       </header>
       <nav id="navigation" aria-label="Pages" onClick={close}>

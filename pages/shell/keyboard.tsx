@@ -1,4 +1,4 @@
-/** Keys: `g` and a letter open a page, `/` goes to the filter, `?` lists them all. */
+/** Keys: `g` and a letter open a page, `/` goes to the filter, `?` lists them all. The dialog to jump has its own. */
 
 import { Kbd, Modal } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
@@ -49,6 +49,7 @@ export function KeyboardHelp({
           {PAGES.map(({ to, title, key }) => (
             <Row key={to} keys={['g', key]} what={title} />
           ))}
+          <Row keys={['⌘K', 'Ctrl K']} what="Jump to a page, a website or an ID" />
           <Row keys={['/']} what="Filter" />
           <Row keys={['?']} what="This list" />
         </tbody>

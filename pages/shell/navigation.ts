@@ -12,13 +12,12 @@ export interface PageGroup {
   readonly pages: readonly PageEntry[]
 }
 
-/** In the order in which people need them: does it work, what does it say, what runs it, who belongs to it. */
+/** In the order in which people need them: how it goes, what it says, who belongs to it, and apart from these what developers look at. */
 export const NAVIGATION: readonly PageGroup[] = [
   {
     title: 'Start',
     pages: [
       { to: '/app/$organization/overview', title: 'Overview', key: 'v' },
-      { to: '/app/$organization/live', title: 'Live', key: 'l' },
       { to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
     ],
   },
@@ -30,15 +29,8 @@ export const NAVIGATION: readonly PageGroup[] = [
       { to: '/app/$organization/sources', title: 'Sources', key: 's' },
       { to: '/app/$organization/spend', title: 'Spend', key: 'n' },
       { to: '/app/$organization/installs', title: 'Installs', key: 'i' },
-    ],
-  },
-  {
-    title: 'Operate',
-    pages: [
       { to: '/app/$organization/deliveries', title: 'Deliveries', key: 'd' },
-      { to: '/app/$organization/logs', title: 'Logs', key: 'o' },
-      { to: '/app/$organization/resources', title: 'Resources', key: 'r' },
-      { to: '/app/$organization/streams', title: 'Streams and webhooks', key: 'e' },
+      { to: '/app/$organization/what-if', title: 'What if', key: 'w' },
     ],
   },
   {
@@ -48,14 +40,17 @@ export const NAVIGATION: readonly PageGroup[] = [
       { to: '/app/$organization/members', title: 'Members', key: 'm' },
       { to: '/app/$organization/keys', title: 'API keys', key: 'k' },
       { to: '/app/$organization/activity', title: 'Activity', key: 'a' },
+      { to: '/app/$organization/support', title: 'Support', key: 'h' },
+      { to: '/app/$organization/account', title: 'Your account', key: 'y' },
     ],
   },
   {
-    title: 'More',
+    title: 'For developers',
     pages: [
-      { to: '/app/$organization/what-if', title: 'What if', key: 'w' },
-      { to: '/app/$organization/support', title: 'Support', key: 'h' },
-      { to: '/app/$organization/account', title: 'Your account', key: 'y' },
+      { to: '/app/$organization/live', title: 'Live', key: 'l' },
+      { to: '/app/$organization/logs', title: 'Logs', key: 'o' },
+      { to: '/app/$organization/resources', title: 'Resources', key: 'r' },
+      { to: '/app/$organization/streams', title: 'Streams and webhooks', key: 'e' },
     ],
   },
 ]

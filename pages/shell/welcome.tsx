@@ -19,7 +19,7 @@ export function Welcome(): ReactNode {
     <Page title="Welcome" question={`You are signed in as ${data.email}.`}>
       {data.invitations.length === 0 ? (
         <Empty title="You belong to no organisation yet">
-          Ask an owner or an administrator of yours to invite this address. The invitation then stands here, also
+          Ask an owner or an administrator of yours to invite this address. The invitation then appears here, also
           without the mail.
         </Empty>
       ) : (

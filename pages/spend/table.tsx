@@ -3,6 +3,7 @@
 import type { ReactNode } from 'react'
 
 import { joinKey } from '../../domain/spend/joined-spend.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { Bar, shownCount } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { moneyText } from './money.ts'
@@ -31,11 +32,30 @@ export function CurrencyTable({ currency, figures }: CurrencyTableProps): ReactN
               ))}
             </tbody>
           </table>
+          <p className="footnote">
+            <CsvLink
+              name={`spend-in-${currency.currency.toLowerCase()}`}
+              head={[...nameHeads(figures), ...NUMBERS]}
+              rows={rows.map((row) => [
+                ...(figures.by === 'source' ? [row.source] : [row.campaign, row.source]),
+                plainAmount(row.amount, currency),
+                row.visits,
+                plainAmount(row.perVisit, currency),
+                row.installs,
+                plainAmount(row.perInstall, currency),
+              ])}
+            />
+          </p>
         </div>
       )}
       <NotJoined currency={currency} figures={figures} />
     </section>
   )
+}
+
+/** In the currency, with a point: amounts are kept as whole numbers of its smallest coin. */
+function plainAmount(amount: number | null, { places }: CurrencyFigures): string | null {
+  return amount === null ? null : (amount / 10 ** places).toFixed(Number.isInteger(amount) ? places : places + 2)
 }
 
 const NUMBERS = ['Spent', 'Visits', 'Per visit', 'Installs', 'Per install'] as const

@@ -100,7 +100,7 @@ interface DayProps {
 function NothingCounted({ organization }: { readonly organization: string }): ReactNode {
   return (
     <Empty title="Nothing was counted this month">
-      The first visit begins it. How to get there stands in the{' '}
+      The first visit begins it. How to get there is in the{' '}
       <Link to="/app/$organization/checklist" params={{ organization }}>
         checklist
       </Link>

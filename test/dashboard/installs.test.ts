@@ -61,6 +61,25 @@ describe('Installs in the dashboard', () => {
     expect((await both.get(`installs?cursor=${first.body['next']}`, both.bert, 'other')).status).to.equal(400)
   })
 
+  it('are found by their ID, as visits, deliveries and requests are, and nobody finds those of others', async () => {
+    const visit = visitRecord(MINE)
+    const install = installRecord({ ...MINE, eventId: 'event-to-find' })
+    const delivery = deliveryRecord({ ...MINE, eventId: 'event-sent', jobId: 'job-to-find' })
+    const atMs = recently(0)
+    const requestId = `${atMs.toString(16).padStart(12, '0')}${'7'.repeat(16)}`
+    const asked = requestRecord({ ...MINE, id: requestId, receivedAtMs: atMs })
+    const { visitId } = visit.visit
+    await store(both.facts, [visit, install, delivery, asked])
+    const found = async (id: string): Promise<readonly unknown[]> => (await both.get(`find?id=${id}`)).body['found']
+    const { website } = MINE
+    expect(await found('event-to-find')).to.deep.equal([{ kind: 'install', website, id: 'event-to-find', at: null }])
+    expect(await found(visitId)).to.deep.equal([{ kind: 'visit', website, id: visitId, at: null }])
+    expect(await found('job-to-find')).to.deep.equal([{ kind: 'delivery', website, id: 'event-sent', at: null }])
+    expect(await found(requestId)).to.deep.equal([{ kind: 'request', website, id: requestId, at: atMs }])
+    expect(await found('event-to-fin')).to.deep.equal([])
+    expect((await both.get('find?id=event-to-find', both.bert, 'other')).body['found']).to.deep.equal([])
+  })
+
   it('of two websites are told apart, even if their events have the same ID', async () => {
     const same = { eventId: 'event-of-both', platform: 'haiku' }
     const late = installRecord({ ...MINE, ...same, receivedAtMs: recently(400) })

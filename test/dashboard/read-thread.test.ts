@@ -67,6 +67,7 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   visitCounts: `visits/counts?${PERIOD}`,
   installs: `installs?resolution=matched&${PERIOD}`,
   install: `installs/acme-one/${EVENT}`,
+  find: `find?id=${EVENT}`,
   deliveries: `deliveries?${PERIOD}`,
   deliveryList: `deliveries/list?${PERIOD}`,
   logExport: `logs/export?${PERIOD}`,

@@ -1,6 +1,7 @@
 /** The filters of every page of figures in browsers: made, changed and taken away by keyboard, kept in the address, and obeyed by what is shown. */
 
 import { mkdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -135,6 +136,17 @@ describe('filters of the pages of figures', function () {
         await press(page.getByRole('link', { name: 'Sort by Source', exact: true }))
         await until(async () => (await names())[0] === up.at(-1))
         expect(new URL(page.url()).search).to.equal('?days=30&sort=name&order=down')
+        const file = page.waitForEvent('download')
+        await page.getByRole('link', { name: 'Download as CSV' }).click()
+        const download = await file
+        expect(download.suggestedFilename()).to.equal('sources-by-source.csv')
+        const lines = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
+        expect(lines[0]).to.match(
+          /^Source,Visits,Copied,Converted,Installs,"Installs, the 30 days before",\d{4}-\d\d-\d\dT/,
+        )
+        expect(lines.slice(1).map((line) => line.split(',')[0])).to.deep.equal(
+          (await names()).map((name) => (name === 'Direct' || name === 'No visit found' ? `(${name})` : name)),
+        )
       } else {
         await page.getByRole('combobox', { name: 'Sorted by' }).selectOption('name')
         await until(async () => new URL(page.url()).search.includes('sort=name'))

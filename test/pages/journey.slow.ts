@@ -127,7 +127,7 @@ describe('the pages without a mouse', function () {
     await keys.type(page.getByLabel('Primary origin'), SHOP)
     await page.keyboard.press('Enter')
     await page.getByText(/Live in collection after [\d,]+ ms\./).waitFor()
-    await page.getByText('In force', { exact: true }).waitFor()
+    await page.getByText('Active', { exact: true }).waitFor()
 
     // 4. Its first install, which two pages show by themselves.
     await guest.keys.go('i')

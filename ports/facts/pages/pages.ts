@@ -7,6 +7,7 @@ import { ACTIVITY_QUERIES } from './activity.ts'
 import { DELIVERY_QUERIES } from './deliveries.ts'
 import { COUNTED_INSTALL_QUERIES } from './counted-installs.ts'
 import { FIGURE_QUERIES } from './figures.ts'
+import { FIND_QUERIES } from './find.ts'
 import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
@@ -22,6 +23,7 @@ export const PAGE_QUERIES = {
   ...LOG_QUERIES,
   ...ACTIVITY_QUERIES,
   ...INSTALL_QUERIES,
+  ...FIND_QUERIES,
   ...DELIVERY_QUERIES,
   ...REPLAY_PAGE_QUERIES,
   ...SPEND_QUERIES,

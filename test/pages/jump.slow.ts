@@ -1,0 +1,91 @@
+/** The dialog to jump in browsers: by keyboard to a page, a website, and whatever a pasted ID names. */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
+import { installRecord } from '../contract/fact-samples.ts'
+import { storeCounted } from '../support/counted.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { openInFirefox } from './support/firefox.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
+
+const PICTURES = process.env['WHENCE_PICTURES']
+
+describe('the dialog to jump', function () {
+  this.timeout(300_000)
+  let facts: TestFacts
+  let stage: PagesStage
+  before(async () => {
+    facts = await openTestFacts()
+    const about = { organization: 'acme', website: 'acme-docs', receivedAtMs: Date.now() - 60_000 }
+    await storeCounted(facts, [installRecord({ ...about, eventId: 'event-to-jump-to' })], Date.now)
+    const members = { 'anna@acme.dev': 'Viewer' }
+    stage = await startPages({ manifests: organizationOf('acme', { members }) + websiteOf('acme-docs', 'acme'), facts })
+  })
+  after(async () => {
+    await stage?.stop()
+    await facts?.close()
+  })
+
+  it('leads to pages, websites and installs, keyboard alone', async () => {
+    for (const look of [
+      { width: 1280, scheme: 'light' },
+      { width: 390, scheme: 'dark' },
+    ] as const) {
+      const { page, noise } = await stage.open('anna@acme.dev', look)
+      await page.goto(`${stage.url}/app/acme/live`)
+      await page.getByRole('heading', { level: 1, name: 'Live' }).waitFor()
+      const field = page.getByRole('combobox', { name: 'A page, a website or an ID' })
+      await page.keyboard.press('Control+k')
+      await field.waitFor()
+      await page.getByRole('option', { name: 'Overview' }).waitFor()
+      expect(await seriousFindings(page)).to.deep.equal([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'scrolls').to.be.at.most(0)
+      if (PICTURES !== undefined) {
+        mkdirSync(PICTURES, { recursive: true })
+        await page.screenshot({ path: join(PICTURES, `jump-${look.width}-${look.scheme}.png`) })
+      }
+      await page.keyboard.type('sour')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowUp')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Sources' }).waitFor()
+      await page.keyboard.press('Meta+k')
+      await page.keyboard.type('acme-docs')
+      await page.getByRole('option', { name: /acme-docs/ }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/overview?website=acme-docs')
+      // The page of an install also asks Logs for its request, which is not stored here.
+      expect(noise).to.deep.equal([])
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('event-to-jump-to')
+      await page.getByRole('option', { name: /The install on acme-docs/ }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/installs/acme-docs/event-to-jump-to')
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('nothing-has-this-id')
+      await page.getByText('No page, website, install').waitFor()
+      await page.keyboard.press('Escape')
+      await field.waitFor({ state: 'detached' })
+      await page.close()
+    }
+  })
+
+  it('opens and leads on in Firefox, too', async () => {
+    const visitor = await openInFirefox(stage, 'anna@acme.dev')
+    await visitor.page.goto(`${stage.url}/app/acme/live`)
+    await visitor.see('h1', 'Live')
+    await visitor.page.keyboard.down('Control')
+    await visitor.page.keyboard.press('k')
+    await visitor.page.keyboard.up('Control')
+    await visitor.see('[role=option]', 'Funnel')
+    await visitor.page.keyboard.type('funnel')
+    await visitor.page.keyboard.press('Enter')
+    await visitor.see('h1', 'Funnel')
+    expect(visitor.noise).to.deep.equal([])
+    await visitor.close()
+  })
+})
