@@ -115,7 +115,7 @@ describe('filters of the pages of figures', function () {
   it('stand beside a table of Sources that sorts by every column, by mouse and keyboard, with what is no value at its foot', async () => {
     for (const look of [WIDE, NARROW]) {
       const { page, noise } = await stage.open('anna@acme.dev', look)
-      await page.goto(`${stage.url}/app/busy/sources?days=30`)
+      await page.goto(`${stage.url}/app/busy/sources?period=Last28Days`)
       const names = async (): Promise<readonly string[]> => page.locator('table.sources tbody tr th').allTextContents()
       await page.locator('table.sources tbody tr').first().waitFor()
       await holds(page, noise)
@@ -135,14 +135,14 @@ describe('filters of the pages of figures', function () {
         expect(up).to.deep.equal([...up].sort())
         await press(page.getByRole('link', { name: 'Sort by Source', exact: true }))
         await until(async () => (await names())[0] === up.at(-1))
-        expect(new URL(page.url()).search).to.equal('?days=30&sort=name&order=down')
+        expect(new URL(page.url()).search).to.equal('?period=Last28Days&sort=name&order=down')
         const file = page.waitForEvent('download')
         await page.getByRole('link', { name: 'Download as CSV' }).click()
         const download = await file
         expect(download.suggestedFilename()).to.equal('sources-by-source.csv')
         const lines = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
         expect(lines[0]).to.match(
-          /^Source,Visits,Copied,Converted,Installs,"Installs, the 30 days before",\d{4}-\d\d-\d\dT/,
+          /^Source,Visits,Copied,Converted,Installs,"Installs, the 28 days before",\d{4}-\d\d-\d\dT/,
         )
         expect(lines.slice(1).map((line) => line.split(',')[0])).to.deep.equal(
           (await names()).map((name) => (name === 'Direct' || name === 'No visit found' ? `(${name})` : name)),
@@ -157,13 +157,13 @@ describe('filters of the pages of figures', function () {
 
   it('go along from a panel of the Overview to all of its rows', async () => {
     const { page } = await stage.open('anna@acme.dev', WIDE)
-    await page.goto(`${stage.url}/app/busy/overview?days=30&filter=source:is:hacker-news`)
+    await page.goto(`${stage.url}/app/busy/overview?period=Last28Days&filter=source:is:hacker-news`)
     await page.getByRole('link', { name: 'All by campaign' }).click()
     await page.getByRole('heading', { level: 1, name: 'Sources' }).waitFor()
     const { searchParams } = new URL(page.url())
-    expect([searchParams.get('by'), searchParams.get('days'), ...filtersOf(page)]).to.deep.equal([
+    expect([searchParams.get('by'), searchParams.get('period'), ...filtersOf(page)]).to.deep.equal([
       'campaign',
-      '30',
+      'Last28Days',
       'source:is:hacker-news',
     ])
     await page.close()
