@@ -10,6 +10,7 @@ const MONTH = 30 * DAY
 
 /** An event of a machine that figures count. */
 export interface Entry {
+  readonly id: string
   readonly at: number
   readonly kind: 'install' | 'upgrade' | 'reinstall'
   readonly machine: Machine
@@ -22,21 +23,25 @@ export interface Entry {
 
 export interface Book {
   readonly entries: readonly Entry[]
+  /** All that visits may have led to, whatever part of the entries is asked for. */
+  readonly outcomes: readonly Entry[]
   readonly visitors: readonly Visitor[]
 }
 
 /** Without what is in no figure: programs that look at pages, machines on which nobody chose to install, and tests of the house. */
 export function keepBook({ visitors, machines }: World): Book {
   const counted = machines.filter(({ isCi, isContainer, isTest }) => !isCi && !isContainer && !isTest)
+  const entries = counted.flatMap(entriesOf)
   return {
     visitors: visitors.filter(({ looker, isTest }) => looker === 'person' && !isTest),
-    entries: counted.flatMap(entriesOf),
+    entries,
+    outcomes: entries,
   }
 }
 
-/** With the installs of every machine. Of its visits nothing may be read: what they led to is without those. */
+/** With the installs of every machine. What visits led to is without those. */
 export function keepBookOfAll(world: World): Book {
-  return { visitors: keepBook(world).visitors, entries: world.machines.flatMap(entriesOf) }
+  return { ...keepBook(world), entries: world.machines.flatMap(entriesOf) }
 }
 
 interface Judged {
@@ -55,6 +60,7 @@ function entriesOf(machine: Machine): readonly Entry[] {
     const isLookedUp = machine.method !== 'old'
     return [
       {
+        id: event.id,
         at: event.at,
         kind,
         machine,
@@ -150,6 +156,16 @@ export interface Period {
 
 const isIn = ({ since, until }: Period, at: number): boolean => at >= since && at < until
 
+/** That arrived in the period. */
+export function entriesIn({ entries }: Book, period: Period): readonly Entry[] {
+  return entries.filter(({ at }) => isIn(period, at))
+}
+
+/** Whose visit began in the period. */
+export function visitorsIn({ visitors }: Book, period: Period): readonly Visitor[] {
+  return visitors.filter(({ at }) => isIn(period, at))
+}
+
 export function countEntries(entries: readonly Entry[]): Counts {
   const installs = entries.filter(({ kind }) => kind === 'install')
   const having = (test: (entry: Entry) => boolean): number => installs.filter(test).length
@@ -170,7 +186,7 @@ export function countEntries(entries: readonly Entry[]): Counts {
 /** Visits of the period with what they led to until the end of the world. */
 export function countVisits(book: Book, visitors: readonly Visitor[]): Counts {
   const installsOf = (visitor: Visitor): readonly Entry[] =>
-    book.entries.filter((entry) => entry.kind === 'install' && entry.visitor === visitor)
+    book.outcomes.filter((entry) => entry.kind === 'install' && entry.visitor === visitor)
   return {
     visits: visitors.length,
     activated: visitors.filter(({ keepsMarker }) => keepsMarker).length,
@@ -195,7 +211,7 @@ const OF_VISITOR: Readonly<Record<string, (visitor: Visitor) => string>> = {
 }
 
 /** A visit is called by each page that it saw. */
-function namesOfVisit(dimension: string, visitor: Visitor): readonly string[] {
+export function namesOfVisit(dimension: string, visitor: Visitor): readonly string[] {
   if (dimension !== 'page') return [OF_VISITOR[dimension]?.(visitor) ?? '']
   const seen = visitor.forgets ? visitor.walk.slice(0, 1) : visitor.walk
   return [...new Set(seen.map(({ page }) => page))]
@@ -207,6 +223,19 @@ const OF_MACHINE: Readonly<Record<string, (entry: Entry) => string>> = {
   agent: ({ machine }) => machine.agent,
   country: ({ machine }) => machine.zone.called,
   place: ({ machine }) => machine.place,
+  version: ({ version }) => version,
+}
+
+/** Where somebody came from, in contrast to what a machine is. */
+export function isOfVisit(dimension: string): boolean {
+  return dimension in OF_VISITOR
+}
+
+/** What an event is called; null: by something that it does not have, such as a visit that nobody found. */
+export function nameOfEntry(dimension: string, entry: Entry): string | null {
+  const ofMachine = OF_MACHINE[dimension]
+  if (ofMachine !== undefined) return ofMachine(entry)
+  return entry.visitor === null ? null : (OF_VISITOR[dimension]?.(entry.visitor) ?? '')
 }
 
 /** Every dimension by which the ledger knows the truth. */
@@ -217,8 +246,8 @@ export type Rows = ReadonlyMap<string, { readonly installs: Counts; readonly vis
 
 /** All rows of one dimension, of installs that arrived and visits that began in the period. */
 export function rowsBy(book: Book, dimension: string, period: Period): Rows {
-  const entries = book.entries.filter(({ at }) => isIn(period, at))
-  const visitors = book.visitors.filter(({ at }) => isIn(period, at))
+  const entries = entriesIn(book, period)
+  const visitors = visitorsIn(book, period)
   const ofVisitor = OF_VISITOR[dimension]
   const ofMachine = OF_MACHINE[dimension]
   const entryRow = (entry: Entry): string => {
@@ -251,30 +280,8 @@ function visitorsByName(visitors: readonly Visitor[], dimension: string): Readon
   return found
 }
 
-/** The part of a book that is called by all of these words. */
-export function chosen(book: Book, words: Readonly<Record<string, string>>): Book {
-  const isVisitor = (visitor: Visitor): boolean =>
-    Object.entries(words).every(([name, word]) => namesOfVisit(name, visitor).includes(word))
-  const isEntry = (entry: Entry): boolean =>
-    Object.entries(words).every(([name, word]) => {
-      const ofMachine = OF_MACHINE[name]
-      if (ofMachine !== undefined) return ofMachine(entry) === word
-      return entry.visitor !== null && OF_VISITOR[name]?.(entry.visitor) === word
-    })
-  return {
-    visitors: book.visitors.filter(isVisitor),
-    entries: book.entries.filter(isEntry),
-  }
-}
-
 export function totalOf(book: Book, period: Period): { readonly installs: Counts; readonly visits: Counts } {
-  return {
-    installs: countEntries(book.entries.filter(({ at }) => isIn(period, at))),
-    visits: countVisits(
-      book,
-      book.visitors.filter(({ at }) => isIn(period, at)),
-    ),
-  }
+  return { installs: countEntries(entriesIn(book, period)), visits: countVisits(book, visitorsIn(book, period)) }
 }
 
 function named(dimension: string, word: string): string {

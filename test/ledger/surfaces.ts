@@ -8,10 +8,10 @@ export interface Answered {
   readonly rows: Rows
 }
 
-type Row = Readonly<Record<string, unknown>>
+export type Row = Readonly<Record<string, unknown>>
 
 /** The names of a world's book; a surface may count more. */
-const INSTALLS = [
+export const INSTALLS = [
   'installs',
   'matched',
   'unmatched',
@@ -67,7 +67,7 @@ export function rowsOfCsv({ stdout }: Ran): ReadonlyMap<string, Row> {
 }
 
 /** A comma before the line gives each cell one of its own, an empty first one too. */
-function cellsOf(line: string): readonly string[] {
+export function cellsOf(line: string): readonly string[] {
   const cells = `,${line.trimEnd()}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)
   return [...cells].map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain)
 }
@@ -87,10 +87,11 @@ export function periodWords({ since, until }: Period): readonly string[] {
   return ['--since', word(since), '--until', word(until)]
 }
 
-function counts(row: Row, names: readonly string[]): Counts {
+/** These numbers of a row. */
+export function counts(row: Row, names: readonly string[]): Counts {
   return Object.fromEntries(names.map((name) => [name, Number(row[name])]))
 }
 
-function objectIn(value: unknown): Row | null {
+export function objectIn(value: unknown): Row | null {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : null
 }
