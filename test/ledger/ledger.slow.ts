@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 
 import { keepBook, totalOf } from './book.ts'
+import { keyedSuite } from './keyed-suite.ts'
 import { overviewSuite } from './overview-suite.ts'
 import { reportSuite } from './report-suite.ts'
 import { sourcesSuite } from './sources-suite.ts'
@@ -47,5 +48,6 @@ describe('the ledger', function () {
 
   sourcesSuite(ledgerOf)
   overviewSuite(ledgerOf)
+  keyedSuite(ledgerOf)
   reportSuite(ledgerOf)
 })
