@@ -7,6 +7,7 @@ import { HOWS, howOf, matchedBy, type FoundBy } from '../../domain/figures/found
 import type { MatchFigures } from '../data/figures.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { nameOfBefore, type CountingFilters } from '../data/period.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
@@ -41,7 +42,7 @@ export function TokensAndMarkers({ organization, filters, figures }: TokensAndMa
   if (all === 0) return null
   const shown = HOWS.filter((how) => how !== 'earlier' || now.earlier > 0 || before.earlier > 0)
   return (
-    <section className="card breakdown" aria-labelledby="added">
+    <section className="card breakdown found-by" aria-labelledby="added">
       <h2 id="added">What markers add to tokens</h2>
       <p className="question">{markersSentence(now, all)}</p>
       <table className="list">
@@ -77,6 +78,13 @@ export function TokensAndMarkers({ organization, filters, figures }: TokensAndMa
           </tr>
         </tfoot>
       </table>
+      <p className="footnote">
+        <CsvLink
+          name="tokens-and-markers"
+          head={['Found', 'Installs', `Installs, ${nameOfBefore(filters)}`]}
+          rows={shown.map((how) => [WORDS[how].name, now[how], before[how]])}
+        />
+      </p>
     </section>
   )
 }
