@@ -5,7 +5,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { dateParameters, filteredFigures, type FilteredFigures } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -42,7 +42,7 @@ function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
         </>
       }
     >
-      <FilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
+      <ValueFilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="deliveries" query={query} queryKey={options.queryKey} />
       {data !== undefined && (

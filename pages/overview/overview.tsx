@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
 import { dateParameters } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { NotKept } from '../parts/not-kept.tsx'
@@ -52,7 +52,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
         </>
       }
     >
-      <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
+      <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
