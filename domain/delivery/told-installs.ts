@@ -58,7 +58,7 @@ export function toldInstalls(
     ]),
   )
   return [...destinations, ...formerly.values()].map((destination) =>
-    toldBy(
+    toldAt(
       destination,
       groups.filter(({ website, destination: id }) => website === destination.website && id === destination.id),
       websites.find(({ website }) => website === destination.website)?.installs ?? 0,
@@ -66,8 +66,8 @@ export function toldInstalls(
   )
 }
 
-function toldBy(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
-  const sumOf = (...statuses: readonly string[]): number =>
+function toldAt(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
+  const installsIn = (...statuses: readonly string[]): number =>
     groups.reduce((sum, { status, installs }) => sum + (statuses.includes(status) ? installs : 0), 0)
   const told = groups.reduce((sum, { installs }) => sum + installs, 0)
   // An install that came in between is in the groups alone.
@@ -75,10 +75,10 @@ function toldBy(destination: ToldDestination, groups: readonly ToldGroup[], coun
   return {
     ...destination,
     installs,
-    delivered: sumOf('delivered'),
-    waiting: sumOf('pending', 'retrying'),
-    failed: sumOf('failed'),
-    expired: sumOf('expired'),
+    delivered: installsIn('delivered'),
+    waiting: installsIn('pending', 'retrying'),
+    failed: installsIn('failed'),
+    expired: installsIn('expired'),
     skipped: groups
       .filter(({ status }) => status === 'skipped')
       .map(({ reason, installs: skipped }) => ({ reason, installs: skipped }))
