@@ -14,6 +14,7 @@ import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../do
 import { createKeyring } from '../runtime/keyring.ts'
 import { masterSecrets } from './wiring/master-secrets.ts'
 import { compileSettings } from '../runtime/settings/settings.ts'
+import { EXAMPLE_DEFAULTS } from './example-data/defaults.ts'
 import { spendOf } from './example-data/spend.ts'
 import { trafficOfDay } from './example-data/traffic.ts'
 import { connectTools } from './tools/control.ts'
@@ -21,9 +22,9 @@ import type { ToolStores } from './tools/live.ts'
 import { complain, print } from './terminal/output.ts'
 
 const OPTIONS = {
-  data: { default: './data', placeholder: 'FOLDER', doc: 'Data folder of the running service.' },
-  website: { default: 'acme-dev', placeholder: 'ID', doc: 'Website that gets the traffic.' },
-  organization: { default: 'acme', placeholder: 'ID', doc: 'Organisation that it belongs to.' },
+  data: { default: EXAMPLE_DEFAULTS.data, placeholder: 'FOLDER', doc: 'Data folder of the running service.' },
+  website: { default: EXAMPLE_DEFAULTS.website, placeholder: 'ID', doc: 'Website that gets the traffic.' },
+  organization: { default: EXAMPLE_DEFAULTS.organization, placeholder: 'ID', doc: 'Organisation that it belongs to.' },
   days: { default: '760', placeholder: 'COUNT', doc: 'How many days, up to yesterday (UTC).' },
   seed: { default: '1', placeholder: 'NUMBER', doc: 'Another number makes other traffic.' },
 } as const

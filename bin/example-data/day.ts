@@ -47,13 +47,22 @@ export function momentOn({ day, random }: Pen, daysLater = 0): number {
   return dayMs + hour * HOUR_MS + Math.floor(random() * BEGINS_WITHIN_MS)
 }
 
-/** The line of Logs of a request. */
-export function requestAt({ day, nextNumber }: Pen, path: string, receivedAtMs: number): RequestLog {
-  const { website, organization, seed } = day
+/** As soon as it is stored, a line of Logs that is older than this has expired. */
+const LOGGED_MS = (LIMITS.logRetentionDays.fallback + 2) * DAY_MS
+const NUMBERS_A_DAY = 65_536
+
+/**
+ * The line of Logs of a request. Lines that have expired all lie on one day: nobody can see them, and the engine would write a file for every day that
+ * it gets lines of, which takes longer than all the rest.
+ */
+export function requestAt({ day, nextNumber }: Pen, path: string, atMs: number): RequestLog {
+  const { website, organization, seed, dayMs, untilMs } = day
   const body = JSON.stringify({ project: website, note: 'made up' })
+  const receivedAtMs = Math.max(atMs, untilMs - LOGGED_MS)
   const time = receivedAtMs.toString(16).padStart(12, '0')
+  const number = (seed * NUMBERS_A_DAY + dayMs / DAY_MS) * NUMBERS_A_DAY + nextNumber()
   return {
-    id: time + (seed * 65_536 + nextNumber()).toString(16).padStart(16, '0'),
+    id: time + number.toString(16).padStart(16, '0'),
     receivedAtMs,
     durationMs: 1,
     website,

@@ -18,8 +18,8 @@ import { machineOf, type Machine } from './machines.ts'
 import { handoffOnlySitting, personSitting, programView, type Sitting } from './visits.ts'
 
 /** On the last day; every day before has a little less. */
-const SITTINGS_A_DAY = 46
-const GROWTH = 0.0018
+const SITTINGS_A_DAY = 40
+const GROWTH = 0.004
 const WEEKEND = 0.55
 /** Of sittings. */
 const PROGRAMS = 0.2
@@ -32,7 +32,7 @@ export function trafficOfDay(day: MadeUpDay): readonly LogRecord[] {
   const weekday = new Date(day.dayMs).getUTCDay()
   const daysBack = (day.untilMs - day.dayMs) / DAY_MS
   const most = SITTINGS_A_DAY * Math.exp(-GROWTH * daysBack) * (weekday === 0 || weekday === 6 ? WEEKEND : 1)
-  const count = Math.max(3, Math.round(most * (0.85 + 0.3 * pen.random())))
+  const count = Math.max(4, Math.round(most * (0.85 + 0.3 * pen.random())))
   const records = [
     ...milestonesOf(day),
     ...Array.from({ length: count }, () => sittingStory(pen)).flat(),
@@ -45,8 +45,18 @@ export function trafficOfDay(day: MadeUpDay): readonly LogRecord[] {
 
 /** When it happened, Unix ms. */
 export function timeOf(record: LogRecord): number {
-  if ('request' in record) return record.request.receivedAtMs
-  return 'atMs' in record ? record.atMs : 0
+  switch (record.kind) {
+    case 'visit':
+      return record.visit.issuedAtMs
+    case 'activation':
+      return record.activatedAtMs
+    case 'handoff':
+      return record.askedAtMs
+    case 'install':
+      return record.install.receivedAtMs
+    default:
+      return 'atMs' in record ? record.atMs : 0
+  }
 }
 
 function chanceOf({ random }: Pen, expected: number): number {

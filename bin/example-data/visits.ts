@@ -127,12 +127,8 @@ export function personSitting(pen: Pen, isTest: boolean): Sitting {
   for (let left = 1 + Math.floor(random() ** 2 * 4); left > 0; left -= 1) {
     const visit = nextView(pen, { shared, kept, views, atMs })
     records.push({ ...MADE_UP, kind: 'visit', request: requestAt(pen, '/v1/visits', atMs), visit })
-    const isActive = kept.hasMarkers && random() < 0.96
-    const replaced = views.findIndex(({ visit: { visitId } }) => visitId === visit.previousVisitId)
-    if (isActive) records.push(activationOf(pen, visit, views[replaced]?.visit ?? null))
-    const before = views[replaced]
-    if (isActive && before !== undefined) views[replaced] = { ...before, state: 'revoked' }
-    views.push({ visit, state: isActive ? 'active' : 'issued' })
+    if (kept.hasMarkers && random() < 0.96) records.push(activate(pen, visit, views))
+    else views.push({ visit, state: 'issued' })
     if (visit.pageUrl.endsWith(INSTALL_PAGE))
       records.push(handoffOf(pen, { visit, askedAtMs: atMs + SECOND_MS, isCopied: false }))
     atMs += between(15, 90, random) * SECOND_MS
@@ -141,6 +137,15 @@ export function personSitting(pen: Pen, isTest: boolean): Sitting {
   const copied = last !== undefined && random() < 0.3 ? last : null
   if (copied !== null) records.push(handoffOf(pen, { visit: copied, askedAtMs: atMs, isCopied: true }))
   return { views, copied, endMs: atMs, records }
+}
+
+/** Adds the page view; the receipt that the page's marker held before is revoked. */
+function activate(pen: Pen, visit: Visit, views: MadeUpView[]): LogRecord {
+  const place = views.findIndex(({ visit: { visitId } }) => visitId === visit.previousVisitId)
+  const replaced = views[place]?.visit ?? null
+  if (replaced !== null) views[place] = { visit: replaced, state: 'revoked' }
+  views.push({ visit, state: 'active' })
+  return activationOf(pen, visit, replaced)
 }
 
 interface SharedFields {
@@ -200,27 +205,37 @@ interface NextView {
 
 /** The first one landed from outside, unless the landing was days before; the others carry that landing. */
 function nextView(pen: Pen, { shared, kept, views, atMs }: NextView): Visit {
-  const { landing, landingPage, isReturning } = shared
-  const { referrer: outside = '', utm = {}, ref = '', click = '' } = landing
   const isEntry = views.length === 0
-  const isLanding = isEntry && !isReturning
-  const pageUrl = isLanding ? landingPage : EXAMPLE_DATA.origin + pickWeighted(PAGES, pen.random)
-  const before = views.at(-1)?.visit.pageUrl ?? ''
-  const isKnown = isLanding || (kept.hasStorage && Object.keys(landing).length > 0)
-  const own = isKnown
-    ? { utm, ref, click, sourceReferrer: outside, landedAtMs: shared.landedAtMs, landingPage }
-    : { sourceReferrer: before, landedAtMs: atMs, landingPage: pageUrl }
-  const replaced =
-    views.findLast(({ visit, state }) => state === 'active' && visit.pageUrl === pageUrl)?.visit.visitId ?? null
+  const isLanding = isEntry && !shared.isReturning
+  const pageUrl = isLanding ? shared.landingPage : EXAMPLE_DATA.origin + pickWeighted(PAGES, pen.random)
+  const { referrer: outside = '' } = shared.landing
+  const before = pageOf(views.at(-1))
+  const isRemembered = !isLanding && kept.hasStorage && Object.keys(shared.landing).length > 0
+  const own = { sourceReferrer: before, landedAtMs: atMs, landingPage: pageUrl }
   return viewOf(pen, atMs, {
     ...shared.fields,
-    ...own,
-    isCarried: isKnown && !isLanding,
+    ...(isLanding || isRemembered ? landingFields(shared) : own),
+    isCarried: isRemembered,
     isEntry: kept.hasStorage || !isEntry ? isEntry : null,
     referrer: isLanding ? outside : before,
     pageUrl,
-    previousVisitId: kept.hasMarkers ? replaced : null,
+    previousVisitId: receiptOfPage(views, pageUrl),
   })
+}
+
+function pageOf(view: MadeUpView | undefined): string {
+  return view?.visit.pageUrl ?? ''
+}
+
+function landingFields({ landing, landedAtMs, landingPage }: SharedFields): Partial<Visit> {
+  const { referrer: sourceReferrer = '', utm = {}, ref = '', click = '' } = landing
+  return { utm, ref, click, sourceReferrer, landedAtMs, landingPage }
+}
+
+/** What the marker of the page holds. */
+function receiptOfPage(views: readonly MadeUpView[], pageUrl: string): VisitId | null {
+  const active = views.findLast(({ visit, state }) => state === 'active' && visit.pageUrl === pageUrl)
+  return active?.visit.visitId ?? null
 }
 
 function viewOf(pen: Pen, issuedAtMs: number, fields: Partial<Visit>): Visit {
