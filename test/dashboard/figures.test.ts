@@ -53,7 +53,7 @@ const TODAY_MS = Math.floor(NOW_MS / (24 * HOUR_MS)) * 24 * HOUR_MS
 
 /** As `npm run -s example-data` fills it in, of one day. */
 function madeUpTraffic(): readonly LogRecord[] {
-  const day = trafficOfDay({ ...TRIAL, seed: 1, dayMs: TODAY_MS - 24 * HOUR_MS, keyId: KEY_ID })
+  const day = trafficOfDay({ ...TRIAL, seed: 1, dayMs: TODAY_MS - 24 * HOUR_MS, untilMs: TODAY_MS, keyId: KEY_ID })
   return [...day, activityRecord({ ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: NOW_MS })]
 }
 

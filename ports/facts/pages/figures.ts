@@ -19,6 +19,7 @@ import {
 } from './raw-figures.ts'
 import {
   DIRTY_HOURS,
+  firstUncountedHour,
   HOURS_WITH_FACTS,
   rolledCells,
   rolledSteps,
@@ -55,6 +56,10 @@ export const FIGURE_QUERIES = {
     (period) => `SELECT toUnixTimestamp64Milli(min(hour)) AS hour_ms FROM website_hours WHERE ${websitesAsked(period)}
     HAVING count() > 0 LIMIT 1`,
   ),
+  firstUncountedHour: pageOf<
+    AskedWebsites & { readonly since_ms: number; readonly until_ms: number },
+    { readonly hour_ms: number }
+  >(firstUncountedHour),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or some values of another. */
