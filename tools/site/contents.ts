@@ -22,7 +22,10 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
-  { title: 'Dashboard', pages: ['dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'] },
+  {
+    title: 'Dashboard',
+    pages: ['dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
+  },
   {
     title: 'Run it',
     pages: ['operations.md', 'data.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
