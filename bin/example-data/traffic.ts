@@ -43,7 +43,11 @@ export function trafficOfDay(day: MadeUpDay): readonly LogRecord[] {
   return records.filter((record) => timeOf(record) < day.untilMs).toSorted((a, b) => timeOf(a) - timeOf(b))
 }
 
-/** When it happened, Unix ms. */
+/**
+ * When it happened, Unix ms.
+ *
+ * @internal
+ */
 export function timeOf(record: LogRecord): number {
   switch (record.kind) {
     case 'visit':
