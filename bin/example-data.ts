@@ -46,7 +46,7 @@ interface ExampleWish {
   readonly nowMs: number
 }
 
-interface Filling {
+interface FillingIn {
   readonly live: ToolStores
   readonly wish: ExampleWish
   readonly keyId: number
@@ -83,10 +83,10 @@ async function isFilledIn({ run }: ToolStores, { organization, website, nowMs }:
   return notes.some(({ subject }) => subject === website)
 }
 
-async function writeTraffic({ live, wish, keyId }: Filling) {
+async function writeTraffic({ live, wish, keyId }: FillingIn) {
   const { website, organization, days, seed, nowMs } = wish
   const untilMs = exampleEndMs(nowMs)
-  const waiting = new Map<RecordTopic, LogEntry[]>()
+  const waiting = new Map<RecordTopic, TopicEntry[]>()
   let records = 0
   let facts = 0
   const flush = async (least: number): Promise<void> => {
@@ -96,7 +96,7 @@ async function writeTraffic({ live, wish, keyId }: Filling) {
   for (let left = days; left > 0; left -= 1) {
     const day = { website, organization, seed, dayMs: untilMs - left * DAY_MS, untilMs, keyId }
     for (const record of trafficOfDay(day)) {
-      const topic = topicOf(record)
+      const topic = topicOfRecord(record)
       const entries = waiting.get(topic) ?? []
       waiting.set(topic, entries)
       entries.push(entryOf(record))
@@ -112,7 +112,7 @@ async function writeTraffic({ live, wish, keyId }: Filling) {
 }
 
 /** Says how many hours are left, until the facts hold all and every hour of them is counted. */
-async function untilCounted({ live, wish }: Filling, facts: number): Promise<void> {
+async function untilCounted({ live, wish }: FillingIn, facts: number): Promise<void> {
   const { organization, website, days, nowMs } = wish
   const untilMs = exampleEndMs(nowMs)
   const all = {
@@ -145,18 +145,18 @@ const TOPICS: Readonly<Partial<Record<LogRecord['kind'], RecordTopic>>> = {
   activity: 'activity',
 }
 
-interface LogEntry {
+interface TopicEntry {
   readonly key: string
   readonly value: string
 }
 
-function topicOf({ kind }: LogRecord): RecordTopic {
+function topicOfRecord({ kind }: LogRecord): RecordTopic {
   const topic = TOPICS[kind]
   if (topic === undefined) throw new Error('a record has no topic')
   return topic
 }
 
-function entryOf(record: LogRecord): LogEntry {
+function entryOf(record: LogRecord): TopicEntry {
   return { key: keyOfRecord(record), value: encodeRecord(record) }
 }
 

@@ -96,7 +96,7 @@ export function pickWeighted<T>(choices: Weighted<T>, random: Random): T {
 }
 
 /** A whole number of the range, both ends included. */
-export function between(least: number, most: number, random: Random): number {
+export function wholeBetween(least: number, most: number, random: Random): number {
   return least + Math.floor(random() * (most - least + 1))
 }
 

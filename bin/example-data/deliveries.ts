@@ -12,7 +12,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { DeliveryReason, SkipReason } from '../../domain/reasons.ts'
 import type { Attempt, DeliveryRecord } from '../../domain/records.ts'
-import { between, MADE_UP, pickWeighted, type Pen, type Weighted } from './day.ts'
+import { wholeBetween, MADE_UP, pickWeighted, type Pen, type Weighted } from './day.ts'
 import type { MadeUpEvent } from './installs.ts'
 
 interface MadeUpDestination {
@@ -39,11 +39,11 @@ function isPausedAt(atMs: number): boolean {
 }
 
 /** Of all events of one installation. */
-export function deliveriesOf(pen: Pen, events: readonly MadeUpEvent[]): readonly DeliveryRecord[] {
+export function madeUpDeliveries(pen: Pen, events: readonly MadeUpEvent[]): readonly DeliveryRecord[] {
   const told = toldAsInstall(events)
   return events.flatMap((event) => [
-    ...delivery(pen, event, { destination: ANALYTICS, skipped: skipOfAnalytics(event) }),
-    ...delivery(pen, event, { destination: ADS, skipped: skipOfAds(event, event === told) }),
+    ...deliveriesTo(pen, event, { destination: ANALYTICS, skipped: skipOfAnalytics(event) }),
+    ...deliveriesTo(pen, event, { destination: ADS, skipped: skipOfAds(event, event === told) }),
   ])
 }
 
@@ -93,10 +93,12 @@ const ENDINGS: Readonly<Record<MadeUpDestination['provider'], Weighted<Ending>>>
   ],
 }
 
-function delivery(pen: Pen, event: MadeUpEvent, { destination, skipped }: Made): readonly DeliveryRecord[] {
+function deliveriesTo(pen: Pen, event: MadeUpEvent, { destination, skipped }: Made): readonly DeliveryRecord[] {
   if (skipped !== null) {
     const { receivedAtMs } = event.record.install
-    return [recordOf(event, destination, { status: 'skipped', reason: skipped, atMs: receivedAtMs, attempt: null })]
+    return [
+      madeUpDelivery(event, destination, { status: 'skipped', reason: skipped, atMs: receivedAtMs, attempt: null }),
+    ]
   }
   const ending = pickWeighted(ENDINGS[destination.provider], pen.random)
   const deadlineMs = event.record.install.receivedAtMs + PROVIDER_DESCRIPTORS[destination.provider].maxAgeMs
@@ -118,12 +120,17 @@ const REFUSED = {
 }
 
 function endedAs(pen: Pen, event: MadeUpEvent, { destination, ending, deadlineMs }: Ended): readonly DeliveryRecord[] {
-  const firstMs = event.record.install.receivedAtMs + between(1, 4, pen.random) * SECOND_MS
+  const firstMs = event.record.install.receivedAtMs + wholeBetween(1, 4, pen.random) * SECOND_MS
   const tried = (number: number, startedAtMs: number, outcome: Attempt['outcome']): Attempt =>
-    attemptOf({ event, destination, number, startedAtMs, outcome })
+    madeUpAttempt({ event, destination, number, startedAtMs, outcome })
   const delivered = (number: number, atMs: number): DeliveryRecord =>
-    recordOf(event, destination, { status: 'delivered', reason: '', atMs, attempt: tried(number, atMs, 'delivered') })
-  const retrying = recordOf(event, destination, {
+    madeUpDelivery(event, destination, {
+      status: 'delivered',
+      reason: '',
+      atMs,
+      attempt: tried(number, atMs, 'delivered'),
+    })
+  const retrying = madeUpDelivery(event, destination, {
     status: 'retrying',
     reason: 'attempt_failed',
     atMs: firstMs,
@@ -137,7 +144,7 @@ function endedAs(pen: Pen, event: MadeUpEvent, { destination, ending, deadlineMs
     case 'expired':
       return [
         retrying,
-        recordOf(event, destination, {
+        madeUpDelivery(event, destination, {
           status: 'expired',
           reason: 'deadline_passed',
           atMs: deadlineMs,
@@ -146,7 +153,7 @@ function endedAs(pen: Pen, event: MadeUpEvent, { destination, ending, deadlineMs
       ]
     case 'failed':
       return [
-        recordOf(event, destination, {
+        madeUpDelivery(event, destination, {
           status: 'failed',
           reason: 'refused',
           atMs: firstMs,
@@ -156,17 +163,17 @@ function endedAs(pen: Pen, event: MadeUpEvent, { destination, ending, deadlineMs
   }
 }
 
-interface Told {
+interface ToldDelivery {
   readonly status: DeliveryRecord['status']
   readonly reason: DeliveryReason | ''
   readonly atMs: number
   readonly attempt: Attempt | null
 }
 
-function recordOf(
+function madeUpDelivery(
   { record: { install }, visit }: MadeUpEvent,
   { id: destination, provider }: MadeUpDestination,
-  { status, reason, atMs, attempt }: Told,
+  { status, reason, atMs, attempt }: ToldDelivery,
 ): DeliveryRecord {
   const { website, organization, eventId, receivedAtMs } = install
   const isSkipped = status === 'skipped'
@@ -195,7 +202,7 @@ function recordOf(
   }
 }
 
-interface Tried {
+interface TriedDelivery {
   readonly event: MadeUpEvent
   readonly destination: MadeUpDestination
   readonly number: number
@@ -208,7 +215,7 @@ const CODES = { delivered: 'accepted', retry: 'http_503', refused: 'INVALID_ARGU
 const NEXT_STEPS = { delivered: 'done', retry: 'again at a later time', refused: 'failed: refused' } as const
 
 /** Its address is that of the made-up website, so that nobody takes it for a request to a provider. */
-function attemptOf({ event, destination, number, startedAtMs, outcome }: Tried): Attempt {
+function madeUpAttempt({ event, destination, number, startedAtMs, outcome }: TriedDelivery): Attempt {
   const { eventId } = event.record.install
   const known = outcome === 'delivered' || outcome === 'refused' ? outcome : 'retry'
   return {

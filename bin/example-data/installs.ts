@@ -7,8 +7,8 @@ import { BELONGS_MS, byReceipt, judgeInstallation, type InstallKind } from '../.
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Install, InstallOutcome, SelectionPolicy } from '../../domain/model.ts'
 import type { InstallRecord } from '../../domain/records.ts'
-import { between, MADE_UP, momentOn, requestAt, type Pen } from './day.ts'
-import { isPaused, versionOn, type Machine } from './machines.ts'
+import { wholeBetween, MADE_UP, momentOn, requestAt, type Pen } from './day.ts'
+import { isPathPaused, versionOn, type Machine } from './machines.ts'
 import type { MadeUpView } from './visits.ts'
 
 /** What came with an event: the token of a visit, what a scan of the browsers found, or nothing that could be read. */
@@ -45,14 +45,15 @@ export function installationStory(
   const version = random() < 0.95 ? versionOn(machine.product, atMs) : ''
   const known: ReportedEvent[] = []
   const report = (eventType: EventType, at: number, changes: Partial<Reported> = {}): void => {
-    known.push(eventOf(pen, machine, { known, reported: { eventType, atMs: at, version, brought, ...changes } }))
+    known.push(madeUpEvent(pen, machine, { known, reported: { eventType, atMs: at, version, brought, ...changes } }))
   }
   const again: Brought = brought.kind === 'token' ? { kind: 'nothing' } : brought
   // A package manager that reports nothing: the program says so itself, and the installer only later.
   if (random() < 0.06) {
     report('first_run', atMs)
-    if (random() < 0.5) report('install_completed', momentOf(pen, atMs, between(1, 5, random)), { brought: again })
-    return judged(known)
+    if (random() < 0.5)
+      report('install_completed', momentAfter(pen, atMs, wholeBetween(1, 5, random)), { brought: again })
+    return judgedStory(known)
   }
   if (random() < 0.4) report('install_started', atMs)
   // Some look at the page again, so that only the first run brings what the install lacked.
@@ -61,15 +62,15 @@ export function installationStory(
   if (machine.runsIn === 'person' && random() < 0.72) {
     const isSoon = random() < 0.85
     const ranMs = isSoon
-      ? atMs + between(1, 8, random) * MINUTE_MS
-      : momentOf(pen, atMs, between(1, BELONGS_MS / DAY_MS - 1, random))
+      ? atMs + wholeBetween(1, 8, random) * MINUTE_MS
+      : momentAfter(pen, atMs, wholeBetween(1, BELONGS_MS / DAY_MS - 1, random))
     report('first_run', ranMs, { brought: again })
   }
   if (machine.runsIn === 'person') laterEvents(pen, machine, { version, again, report, atMs })
-  return judged(known)
+  return judgedStory(known)
 }
 
-function judged(known: readonly ReportedEvent[]): readonly MadeUpEvent[] {
+function judgedStory(known: readonly ReportedEvent[]): readonly MadeUpEvent[] {
   const events = known.toSorted((a, b) => byReceipt(a.record.install, b.record.install))
   const judgements = judgeInstallation(events.map(({ record }) => record.install))
   return events.map((event, place) => ({ ...event, kind: judgements[place]?.kind ?? 'none' }))
@@ -86,19 +87,19 @@ function laterEvents(pen: Pen, { product }: Machine, { version, again, report, a
   const { random } = pen
   if (random() < 0.08) {
     // The same version over itself, before the next one comes out.
-    const repeatedMs = momentOf(pen, atMs, between(8, 20, random))
+    const repeatedMs = momentAfter(pen, atMs, wholeBetween(8, 20, random))
     if (version !== '' && versionOn(product, repeatedMs) === version)
       report('install_completed', repeatedMs, { brought: again })
   }
   if (random() < 0.35) {
-    const upgradedMs = momentOf(pen, atMs, between(25, 150, random))
+    const upgradedMs = momentAfter(pen, atMs, wholeBetween(25, 140, random))
     const newer = versionOn(product, upgradedMs)
     if (version !== '' && newer !== version) report('install_completed', upgradedMs, { version: newer, brought: again })
   }
 }
 
 /** A moment of working hours so many days after another moment. */
-export function momentOf(pen: Pen, atMs: number, daysLater: number): number {
+export function momentAfter(pen: Pen, atMs: number, daysLater: number): number {
   const days = Math.floor(atMs / DAY_MS) - pen.day.dayMs / DAY_MS + daysLater
   return momentOn(pen, days)
 }
@@ -108,11 +109,11 @@ interface EventInputs {
   readonly reported: Reported
 }
 
-function eventOf(pen: Pen, machine: Machine, { known, reported }: EventInputs): ReportedEvent {
+function madeUpEvent(pen: Pen, machine: Machine, { known, reported }: EventInputs): ReportedEvent {
   const { website, organization, seed, dayMs } = pen.day
   const { eventType, atMs, version } = reported
   const eventId = `${EXAMPLE_DATA.idPrefix}${seed}-${dayMs / DAY_MS}-${pen.nextNumber()}`
-  const { outcome, visit } = outcomeOf(machine, { known, reported })
+  const { outcome, visit } = outcomeBy(machine, { known, reported })
   const { product, runsIn, agent, browsers, place, platform, arch, timezone, installationId } = machine
   const { resolution, candidateCount, selectionPolicy } = outcome
   const install: Install = {
@@ -153,52 +154,52 @@ function eventOf(pen: Pen, machine: Machine, { known, reported }: EventInputs): 
   return { record, visit }
 }
 
-type Outcome = Pick<
+type MadeUpOutcome = Pick<
   InstallOutcome,
   'resolution' | 'selectionPolicy' | 'candidateCount' | 'visitId' | 'visitIssuedAtMs' | 'gpc' | 'verdicts'
 >
 
-interface Decided {
-  readonly outcome: Outcome
+interface DecidedByVisit {
+  readonly outcome: MadeUpOutcome
   readonly visit: Visit | null
 }
 
-function outcomeOf({ product }: Machine, { known, reported }: EventInputs): Decided {
+function outcomeBy({ product }: Machine, { known, reported }: EventInputs): DecidedByVisit {
   const { brought, atMs } = reported
-  if (isPaused(product, atMs)) return unmatchedBy([], 'counted')
+  if (isPathPaused(product, atMs)) return matchedToNone([], 'counted')
   const found = verdictsOf(brought, atMs)
   const active = found.filter(({ verdict }) => verdict === 'active' || verdict === 'handoff')
   const verdicts = found.map(({ visit, verdict }) => verdictOn(visit, verdict))
   const newest = active.at(-1)?.visit ?? null
   if (newest !== null)
-    return matchedBy(newest, verdicts, {
+    return matchedTo(newest, verdicts, {
       selectionPolicy: brought.kind === 'token' ? 'handoff' : 'latest_visit',
       candidateCount: active.length,
     })
   const earlier = known.findLast(({ visit }) => visit !== null)?.visit ?? null
-  if (earlier !== null && !isExpired(earlier, atMs))
-    return matchedBy(earlier, verdicts, { selectionPolicy: 'same_installation', candidateCount: 0 })
-  return unmatchedBy(verdicts, 'unmatched')
+  if (earlier !== null && !isTooLate(earlier, atMs))
+    return matchedTo(earlier, verdicts, { selectionPolicy: 'same_installation', candidateCount: 0 })
+  return matchedToNone(verdicts, 'unmatched')
 }
 
-interface Found {
+interface FoundVisit {
   readonly visit: Visit | null
   readonly verdict: CandidateVerdict['verdict']
 }
 
 /** What the service says of each receipt or token. */
-function verdictsOf(brought: Brought, atMs: number): readonly Found[] {
+function verdictsOf(brought: Brought, atMs: number): readonly FoundVisit[] {
   switch (brought.kind) {
     case 'nothing':
       return []
     case 'stranger':
       return [{ visit: null, verdict: brought.verdict }]
     case 'token':
-      return [{ visit: brought.visit, verdict: isExpired(brought.visit, atMs) ? 'expired' : 'handoff' }]
+      return [{ visit: brought.visit, verdict: isTooLate(brought.visit, atMs) ? 'expired' : 'handoff' }]
     case 'receipts':
       return brought.views.map(({ visit, state }) => {
         if (visit.isHandoffOnly) return { visit, verdict: 'handoff_only' }
-        if (isExpired(visit, atMs)) return { visit, verdict: 'expired' }
+        if (isTooLate(visit, atMs)) return { visit, verdict: 'expired' }
         return { visit, verdict: state === 'issued' ? 'never_activated' : state }
       })
   }
@@ -208,7 +209,7 @@ function verdictOn(visit: Visit | null, verdict: CandidateVerdict['verdict']): C
   return { visitId: visit?.visitId ?? null, issuedAtMs: visit?.issuedAtMs ?? null, verdict }
 }
 
-function isExpired({ issuedAtMs }: Visit, atMs: number): boolean {
+function isTooLate({ issuedAtMs }: Visit, atMs: number): boolean {
   return atMs - issuedAtMs > LIMITS.receiptLifetimeMs
 }
 
@@ -217,12 +218,12 @@ interface HowMatched {
   readonly candidateCount: number
 }
 
-function matchedBy(visit: Visit, verdicts: readonly CandidateVerdict[], how: HowMatched): Decided {
+function matchedTo(visit: Visit, verdicts: readonly CandidateVerdict[], how: HowMatched): DecidedByVisit {
   const { visitId, issuedAtMs: visitIssuedAtMs, gpc } = visit
   return { visit, outcome: { resolution: 'matched', ...how, visitId, visitIssuedAtMs, gpc, verdicts } }
 }
 
-function unmatchedBy(verdicts: readonly CandidateVerdict[], resolution: 'unmatched' | 'counted'): Decided {
+function matchedToNone(verdicts: readonly CandidateVerdict[], resolution: 'unmatched' | 'counted'): DecidedByVisit {
   const nothing = { selectionPolicy: 'none', candidateCount: 0, visitId: null, visitIssuedAtMs: null } as const
   return { visit: null, outcome: { resolution, ...nothing, gpc: false, verdicts } }
 }
@@ -231,6 +232,6 @@ function unmatchedBy(verdicts: readonly CandidateVerdict[], resolution: 'unmatch
 export function runAfter(pen: Pen, endMs: number): number {
   const { random } = pen
   const chance = random()
-  if (chance < 0.88) return endMs + between(20, 400, random) * SECOND_MS
-  return momentOf(pen, endMs, chance < 0.97 ? between(1, 6, random) : between(8, 25, random))
+  if (chance < 0.88) return endMs + wholeBetween(20, 400, random) * SECOND_MS
+  return momentAfter(pen, endMs, chance < 0.97 ? wholeBetween(1, 6, random) : wholeBetween(8, 25, random))
 }

@@ -47,7 +47,7 @@ export function versionOn({ releaseDays, versionAt }: Product, atMs: number): st
 }
 
 /** A few days on which the agent's install path was paused: its installs are counted, and nothing of them is read. */
-export function isPaused({ installPath }: Product, atMs: number): boolean {
+export function isPathPaused({ installPath }: Product, atMs: number): boolean {
   return installPath === AGENT.installPath && Math.floor(atMs / DAY_MS) % 91 < 3
 }
 

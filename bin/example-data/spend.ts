@@ -3,7 +3,7 @@
 import { sha256Hex } from '../../common/digest.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { SpendEntries } from '../../domain/spend/spend-import.ts'
-import { between, MADE_UP, penOf, type MadeUpDay } from './day.ts'
+import { wholeBetween, MADE_UP, penOf, type MadeUpDay } from './day.ts'
 
 interface MadeUpCampaign {
   readonly source: string
@@ -36,7 +36,14 @@ export function spendOf(last: MadeUpDay, days: number) {
   for (let dayMs = untilMs - days * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
     const { random } = penOf({ ...last, dayMs })
     for (const { source, campaign, currency, least } of CAMPAIGNS)
-      entries.add({ line: (line += 1), dayMs, source, campaign, currency, amount: between(least, least * 2, random) })
+      entries.add({
+        line: (line += 1),
+        dayMs,
+        source,
+        campaign,
+        currency,
+        amount: wholeBetween(least, least * 2, random),
+      })
   }
   return entries.finish().entries
 }

@@ -11,9 +11,9 @@ import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ActivityRecord, LogRecord } from '../../domain/records.ts'
-import { between, momentOn, penOf, pickWeighted, type MadeUpDay, type Pen, type Weighted } from './day.ts'
-import { deliveriesOf, isResumedOn } from './deliveries.ts'
-import { installationStory, momentOf, runAfter, type Brought } from './installs.ts'
+import { wholeBetween, momentOn, penOf, pickWeighted, type MadeUpDay, type Pen, type Weighted } from './day.ts'
+import { madeUpDeliveries, isResumedOn } from './deliveries.ts'
+import { installationStory, momentAfter, runAfter, type Brought } from './installs.ts'
 import { machineOf, type Machine } from './machines.ts'
 import { handoffOnlySitting, personSitting, programView, type Sitting } from './visits.ts'
 
@@ -40,11 +40,15 @@ export function trafficOfDay(day: MadeUpDay): readonly LogRecord[] {
     ...Array.from({ length: chanceOf(pen, count * WITHOUT_VISIT) }, () => placeStory(pen)).flat(),
     ...Array.from({ length: chanceOf(pen, count * IN_CI) }, () => ciStory(pen)).flat(),
   ]
-  return records.filter((record) => timeOf(record) < day.untilMs).toSorted((a, b) => timeOf(a) - timeOf(b))
+  return records.filter((record) => happenedAt(record) < day.untilMs).toSorted((a, b) => happenedAt(a) - happenedAt(b))
 }
 
-/** When it happened, Unix ms. */
-export function timeOf(record: LogRecord): number {
+/**
+ * When it happened, Unix ms.
+ *
+ * @internal
+ */
+export function happenedAt(record: LogRecord): number {
   switch (record.kind) {
     case 'visit':
       return record.visit.issuedAtMs
@@ -71,7 +75,9 @@ function sittingStory(pen: Pen): readonly LogRecord[] {
   const isInstalled = isTest || random() < (sitting.copied === null ? 0.12 : 0.5)
   if (!isInstalled) return sitting.records
   const brought = broughtFrom(pen, sitting)
-  const atMs = brought.isLate ? momentOf(pen, sitting.endMs, between(32, 55, random)) : runAfter(pen, sitting.endMs)
+  const atMs = brought.isLate
+    ? momentAfter(pen, sitting.endMs, wholeBetween(32, 55, random))
+    : runAfter(pen, sitting.endMs)
   const machine = machineOf(pen, 'page', isTest ? 'test' : 'person')
   const shared = sitting.copied !== null && random() < 0.04 ? sharedCommand(pen, sitting.copied, sitting.endMs) : []
   return [...sitting.records, ...installation(pen, machine, { brought: brought.from, atMs }), ...shared]
@@ -97,8 +103,8 @@ function broughtFrom({ random }: Pen, { views, copied }: Sitting): BroughtFrom {
 
 /** One command that is run on several machines: it was copied into a chat or a page. */
 function sharedCommand(pen: Pen, visit: Visit, endMs: number): readonly LogRecord[] {
-  return Array.from({ length: between(3, 9, pen.random) }, () => {
-    const atMs = momentOf(pen, endMs, between(1, 20, pen.random))
+  return Array.from({ length: wholeBetween(3, 9, pen.random) }, () => {
+    const atMs = momentAfter(pen, endMs, wholeBetween(1, 20, pen.random))
     return installation(pen, machineOf(pen, 'page'), { brought: { kind: 'token', visit }, atMs })
   }).flat()
 }
@@ -126,8 +132,8 @@ interface InstallationStart {
 }
 
 function installation(pen: Pen, machine: Machine, start: InstallationStart): readonly LogRecord[] {
-  const events = installationStory(pen, machine, start).filter(({ record }) => timeOf(record) < pen.day.untilMs)
-  return [...events.map(({ record }) => record), ...deliveriesOf(pen, events)]
+  const events = installationStory(pen, machine, start).filter(({ record }) => happenedAt(record) < pen.day.untilMs)
+  return [...events.map(({ record }) => record), ...madeUpDeliveries(pen, events)]
 }
 
 const ORIGINS_CHANGE_EVERY_DAYS = 45

@@ -1,16 +1,17 @@
 /** Makes up sittings: page views of one visitor, the markers that they leave, and the command that is copied. */
 
-import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
+import { pageFieldsOf, plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
 import type { Utm } from '../../domain/collection/traffic-source.ts'
 import { visitorOf } from '../../domain/collection/visitor.ts'
 import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import type { Identities, VisitId } from '../../domain/model.ts'
 import type { LogRecord } from '../../domain/records.ts'
-import { between, MADE_UP, momentOn, pickWeighted, requestAt, type Pen, type Weighted } from './day.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import { wholeBetween, MADE_UP, momentOn, pickWeighted, requestAt, type Pen, type Weighted } from './day.ts'
 
 /** What the address and the referrer of a landing say. */
-interface Landing {
+interface MadeUpLanding {
   readonly utm?: Utm
   readonly ref?: string
   readonly click?: string
@@ -18,7 +19,7 @@ interface Landing {
 }
 
 /** Paid campaigns are those of the made-up spend. */
-const LANDINGS: Weighted<Landing> = [
+const LANDINGS: Weighted<MadeUpLanding> = [
   [26, {}],
   [18, { referrer: 'https://www.google.com/' }],
   [5, { referrer: 'https://duckduckgo.com/' }],
@@ -49,17 +50,17 @@ const PAGES: Weighted<string> = [
 /** The page with the command asks for a token in advance. */
 const INSTALL_PAGE = '/install'
 
-interface Browser {
+interface MadeUpBrowser {
   readonly platform: string
-  /** It keeps a marker; others send the page view and never activate it. */
+  /** It keeps a marker; others send the page view and never activateView it. */
   readonly hasMarkers: boolean
   /** It keeps what names a sitting and the landing. */
   readonly hasStorage: boolean
 }
-const browser = (platform: string, hasMarkers = true, hasStorage = true): Browser => {
+const browser = (platform: string, hasMarkers = true, hasStorage = true): MadeUpBrowser => {
   return { platform, hasMarkers, hasStorage }
 }
-const BROWSERS: Weighted<Browser> = [
+const BROWSERS: Weighted<MadeUpBrowser> = [
   [34, browser('macOS')],
   [26, browser('Linux')],
   [16, browser('Windows')],
@@ -100,19 +101,19 @@ export function programView(pen: Pen): readonly LogRecord[] {
   const userAgent = pickWeighted(PROGRAMS, pen.random)
   const client = userAgent === '' ? { automation: true, platform: 'Linux' } : {}
   const atMs = momentOn(pen)
-  const visit = viewOf(pen, atMs, { client, visitor: visitorOf({ userAgent, client }) })
+  const visit = madeUpView(pen, atMs, { client, visitor: visitorOf({ userAgent, client }) })
   return [{ ...MADE_UP, kind: 'visit', request: requestAt(pen, '/v1/visits', atMs), visit }]
 }
 
 /** A command is asked for where nothing else may be recorded: the visit exists for its token alone. */
 export function handoffOnlySitting(pen: Pen): Sitting {
   const atMs = momentOn(pen)
-  const visit = viewOf(pen, atMs, { isHandoffOnly: true, pageUrl: EXAMPLE_DATA.origin + INSTALL_PAGE })
+  const visit = madeUpView(pen, atMs, { isHandoffOnly: true, pageUrl: EXAMPLE_DATA.origin + INSTALL_PAGE })
   return {
     views: [{ visit, state: 'issued' }],
     copied: visit,
     endMs: atMs,
-    records: [handoffOf(pen, { visit, askedAtMs: atMs, isCopied: true })],
+    records: [madeUpHandoff(pen, { visit, askedAtMs: atMs, isCopied: true })],
   }
 }
 
@@ -127,38 +128,39 @@ export function personSitting(pen: Pen, isTest: boolean): Sitting {
   for (let left = 1 + Math.floor(random() ** 2 * 4); left > 0; left -= 1) {
     const visit = nextView(pen, { shared, kept, views, atMs })
     records.push({ ...MADE_UP, kind: 'visit', request: requestAt(pen, '/v1/visits', atMs), visit })
-    if (kept.hasMarkers && random() < 0.96) records.push(activate(pen, visit, views))
+    if (kept.hasMarkers && random() < 0.96) records.push(activateView(pen, visit, views))
     else views.push({ visit, state: 'issued' })
     if (visit.pageUrl.endsWith(INSTALL_PAGE))
-      records.push(handoffOf(pen, { visit, askedAtMs: atMs + SECOND_MS, isCopied: false }))
-    atMs += between(15, 90, random) * SECOND_MS
+      records.push(madeUpHandoff(pen, { visit, askedAtMs: atMs + SECOND_MS, isCopied: false }))
+    atMs += wholeBetween(15, 90, random) * SECOND_MS
   }
   const last = views.at(-1)?.visit
   const copied = last !== undefined && random() < 0.3 ? last : null
-  if (copied !== null) records.push(handoffOf(pen, { visit: copied, askedAtMs: atMs, isCopied: true }))
+  if (copied !== null) records.push(madeUpHandoff(pen, { visit: copied, askedAtMs: atMs, isCopied: true }))
   return { views, copied, endMs: atMs, records }
 }
 
 /** Adds the page view; the receipt that the page's marker held before is revoked. */
-function activate(pen: Pen, visit: Visit, views: MadeUpView[]): LogRecord {
+function activateView(pen: Pen, visit: Visit, views: MadeUpView[]): LogRecord {
   const place = views.findIndex(({ visit: { visitId } }) => visitId === visit.previousVisitId)
   const replaced = views[place]?.visit ?? null
   if (replaced !== null) views[place] = { visit: replaced, state: 'revoked' }
   views.push({ visit, state: 'active' })
-  return activationOf(pen, visit, replaced)
+  return madeUpActivation(pen, visit, replaced)
 }
 
 interface SharedFields {
   readonly startMs: number
-  readonly landing: Landing
+  readonly landing: MadeUpLanding
   /** When and where it landed. */
   readonly landedAtMs: number
   readonly landingPage: string
   readonly isReturning: boolean
+  readonly sitting: string
   readonly fields: Partial<Visit>
 }
 
-function sharedFields(pen: Pen, { platform, hasStorage }: Browser, isTest: boolean): SharedFields {
+function sharedFields(pen: Pen, { hasStorage }: MadeUpBrowser, isTest: boolean): SharedFields {
   const { random } = pen
   const startMs = momentOn(pen)
   const landing = pickWeighted(LANDINGS, random)
@@ -168,14 +170,13 @@ function sharedFields(pen: Pen, { platform, hasStorage }: Browser, isTest: boole
   return {
     startMs,
     landing,
-    landedAtMs: isReturning ? startMs - between(1, 20, random) * DAY_MS : startMs,
+    landedAtMs: isReturning ? startMs - wholeBetween(1, 20, random) * DAY_MS : startMs,
     landingPage: EXAMPLE_DATA.origin + pickWeighted(PAGES, random),
     isReturning,
+    sitting: hasStorage ? sittingName(pen) : '',
     fields: {
       gpc,
       isTest,
-      client: { platform },
-      sitting: hasStorage ? sittingName(pen) : '',
       identities: identitiesOf(pen, { landing, gpc }),
     },
   }
@@ -189,16 +190,16 @@ function sittingName({ day, nextNumber }: Pen): string {
 /** Under GPC nothing of an advertising provider is kept. Some have no identifier, since a blocker keeps the provider's tag away. */
 function identitiesOf(
   { day, random, nextNumber }: Pen,
-  { landing, gpc }: { readonly landing: Landing; readonly gpc: boolean },
+  { landing, gpc }: { readonly landing: MadeUpLanding; readonly gpc: boolean },
 ): Identities {
-  const id = `${between(100_000_000, 999_999_999, random)}.${Math.floor(day.dayMs / 1_000) + nextNumber()}`
+  const id = `${wholeBetween(100_000_000, 999_999_999, random)}.${Math.floor(day.dayMs / 1_000) + nextNumber()}`
   const ga4 = random() < 0.88 ? { ga4: { 'G-EXAMPLE001': { client_id: id } } } : {}
   return landing.click === 'gclid' && !gpc ? { ...ga4, google_ads: { gclid: `made-up-${id}` } } : ga4
 }
 
 interface NextView {
   readonly shared: SharedFields
-  readonly kept: Browser
+  readonly kept: MadeUpBrowser
   readonly views: readonly MadeUpView[]
   readonly atMs: number
 }
@@ -209,27 +210,37 @@ function nextView(pen: Pen, { shared, kept, views, atMs }: NextView): Visit {
   const isLanding = isEntry && !shared.isReturning
   const pageUrl = isLanding ? shared.landingPage : EXAMPLE_DATA.origin + pickWeighted(PAGES, pen.random)
   const { referrer: outside = '' } = shared.landing
-  const before = pageOf(views.at(-1))
+  const before = pageBefore(views.at(-1))
   const isRemembered = !isLanding && kept.hasStorage && Object.keys(shared.landing).length > 0
-  const own = { sourceReferrer: before, landedAtMs: atMs, landingPage: pageUrl }
-  return viewOf(pen, atMs, {
+  const fields = pageFieldsOf(
+    {
+      page_url: pageUrl,
+      referrer: isLanding ? outside : before,
+      ...(isLanding || isRemembered ? { source: landingBody(shared, isRemembered) } : {}),
+      sitting: shared.sitting,
+      ...(kept.hasStorage || !isEntry ? { entry: isEntry } : {}),
+      client: { platform: kept.platform },
+    },
+    (text) => text,
+  )
+  return madeUpView(pen, atMs, {
     ...shared.fields,
-    ...(isLanding || isRemembered ? landingFields(shared) : own),
-    isCarried: isRemembered,
-    isEntry: kept.hasStorage || !isEntry ? isEntry : null,
-    referrer: isLanding ? outside : before,
+    ...fields,
+    landedAtMs: fields.landedAtMs ?? atMs,
+    visitor: visitorOf({ userAgent: '', client: fields.client }),
     pageUrl,
     previousVisitId: receiptOfPage(views, pageUrl),
   })
 }
 
-function pageOf(view: MadeUpView | undefined): string {
-  return view?.visit.pageUrl ?? ''
+/** As a page sends it. */
+function landingBody({ landing, landedAtMs, landingPage }: SharedFields, isCarried: boolean): JsonObject {
+  const { referrer = '', utm = {}, ref = '', click = '' } = landing
+  return { referrer, utm, landed_at: landedAtMs, page: landingPage, ref, click, carried: isCarried }
 }
 
-function landingFields({ landing, landedAtMs, landingPage }: SharedFields): Partial<Visit> {
-  const { referrer: sourceReferrer = '', utm = {}, ref = '', click = '' } = landing
-  return { utm, ref, click, sourceReferrer, landedAtMs, landingPage }
+function pageBefore(view: MadeUpView | undefined): string {
+  return view?.visit.pageUrl ?? ''
 }
 
 /** What the marker of the page holds. */
@@ -238,13 +249,13 @@ function receiptOfPage(views: readonly MadeUpView[], pageUrl: string): VisitId |
   return active?.visit.visitId ?? null
 }
 
-function viewOf(pen: Pen, issuedAtMs: number, fields: Partial<Visit>): Visit {
+function madeUpView(pen: Pen, issuedAtMs: number, fields: Partial<Visit>): Visit {
   const { website, organization } = pen.day
   const { isHandoffOnly = false, previousVisitId = null } = fields
   return plainVisit({
     website,
     organization,
-    visitId: visitIdOf(pen, { issuedAtMs, isHandoffOnly, hasPredecessor: previousVisitId !== null }),
+    visitId: madeUpVisitId(pen, { issuedAtMs, isHandoffOnly, hasPredecessor: previousVisitId !== null }),
     issuedAtMs,
     origin: EXAMPLE_DATA.origin,
     pageUrl: `${EXAMPLE_DATA.origin}/`,
@@ -263,14 +274,14 @@ const HANDOFF_ONLY_BIT = 0x40
 const PREDECESSOR_BIT = 2 ** 39
 
 /** The form of visit IDs in receipts: flags and key ID, time, and a distinguishing part whose highest bit says that there was a receipt before. */
-function visitIdOf({ day, nextNumber }: Pen, { issuedAtMs, isHandoffOnly, hasPredecessor }: VisitIdParts): VisitId {
+function madeUpVisitId({ day, nextNumber }: Pen, { issuedAtMs, isHandoffOnly, hasPredecessor }: VisitIdParts): VisitId {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
   const first = day.keyId + (isHandoffOnly ? HANDOFF_ONLY_BIT : 0)
   const seed = (day.seed % PREDECESSOR_BIT) + (hasPredecessor ? PREDECESSOR_BIT : 0)
   return hex(first, 2) + hex(issuedAtMs, 12) + hex(seed, 10) + hex(nextNumber(), 8)
 }
 
-function activationOf(pen: Pen, visit: Visit, revoked: Visit | null): LogRecord {
+function madeUpActivation(pen: Pen, visit: Visit, revoked: Visit | null): LogRecord {
   const { website, organization, visitId, issuedAtMs } = visit
   const activatedAtMs = issuedAtMs + 400
   return {
@@ -294,7 +305,7 @@ interface AskedHandoff {
   readonly isCopied: boolean
 }
 
-function handoffOf(pen: Pen, { visit, askedAtMs, isCopied }: AskedHandoff): LogRecord {
+function madeUpHandoff(pen: Pen, { visit, askedAtMs, isCopied }: AskedHandoff): LogRecord {
   const { website, organization, visitId, issuedAtMs, gpc, isHandoffOnly } = visit
   return {
     ...MADE_UP,

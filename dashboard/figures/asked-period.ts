@@ -57,14 +57,14 @@ export async function readQuestion(reads: OrganizationFacts, call: AskedOfFigure
   const question = figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
   if ('code' in question || question.compared === null || question.before === null) return question
   for (const period of [question.before, question]) {
-    if (await isCounted(reads, period, call.nowMs)) continue
+    if (await areHoursCounted(reads, period, call.nowMs)) continue
     return { ...question, compared: { ...question.compared, notCompared: 'not_counted_yet' }, before: null }
   }
   return question
 }
 
 /** Whether each hour that figures do not read from the facts themselves has been counted, as it may not be while years are filled in. */
-async function isCounted(
+async function areHoursCounted(
   reads: OrganizationFacts,
   { sinceMs, untilMs }: FiguresPeriod,
   nowMs: number,

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { join } from 'node:path'
 
 import { spendOf } from '../../bin/example-data/spend.ts'
-import { timeOf, trafficOfDay } from '../../bin/example-data/traffic.ts'
+import { happenedAt, trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import { byReceipt, judgeInstallation } from '../../domain/figures/install-kinds.ts'
@@ -198,7 +198,7 @@ describe('example data', function () {
   })
 
   it('end with the day before, though upgrades come months after their installs', () => {
-    const times = all.records.map(timeOf)
+    const times = all.records.map(happenedAt)
     expect(Math.max(...times)).to.be.below(UNTIL_MS)
     expect(Math.min(...times)).to.be.at.least(UNTIL_MS - DAYS * DAY_MS)
     expect(new Set(times.map((ms) => Math.floor(ms / DAY_MS))).size).to.equal(DAYS)

@@ -218,7 +218,7 @@ describe('pages of figures', function () {
       (await ofTrial('checklist'))['lines'].map(({ id, count }: { id: string; count: number }) => [id, count]),
     )
     expect(counts).to.include({ visit_seen: 1, marker_activated: 0, command_copied: 0 })
-    expect(counts).to.include({ hook_reached: 0, install_matched: 0 })
+    expect(counts).to.include({ hook_reached: 0, install_matched: 0, provider_accepted: 0 })
     expect((await read('funnel'))['exampleUntil']).to.equal(null)
     expect((await read('checklist'))['exampleUntil']).to.equal(null)
   })

@@ -39,6 +39,12 @@ interface HourFactsRow extends OwnedWebsite {
   readonly sittings: number
 }
 
+interface MadeUpRow {
+  readonly events: number
+  readonly matched: number
+  readonly delivered: number
+}
+
 export const FIGURE_QUERIES = {
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
@@ -47,7 +53,7 @@ export const FIGURE_QUERIES = {
   /** Page views or install events of each quarter of an hour. */
   trackedSteps: pageOf<RawPeriod & { readonly column: 'page_views' | 'events' }, StepRow>(trackedSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
-  madeUpInstalls: pageOf<RawPeriod, { readonly events: number; readonly matched: number }>(madeUpInstalls),
+  madeUpInstalls: pageOf<RawPeriod, MadeUpRow>(madeUpInstalls),
   deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),

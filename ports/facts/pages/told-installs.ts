@@ -21,7 +21,7 @@ function installsOf(period: InstallPeriod, columns: readonly string[], isLater: 
 }
 
 /** How deliveries stand. No FINAL, which would read all that are kept: those of a time are found by the projection by arrival. */
-function stateOf(condition: string): string {
+function deliveryStates(condition: string): string {
   return `(SELECT website, event_id, destination, any(provider) AS at_provider, argMax((status, reason), row_version) AS last
     FROM deliveries WHERE ${condition} AND provider IN {providers:Array(String)} GROUP BY website, event_id, destination)`
 }
@@ -37,7 +37,7 @@ export const TOLD_QUERIES = {
   toldInstalls: pageOf<InstallPeriod & Providers, ToldGroup>(
     (period) => `
     SELECT website, destination, at_provider AS provider, last.1 AS status, last.2 AS reason, count() AS installs
-    FROM ${stateOf(`${websitesAsked(period)} AND ${withinPeriod('install_received_at')}`)}
+    FROM ${deliveryStates(`${websitesAsked(period)} AND ${withinPeriod('install_received_at')}`)}
     WHERE (website, event_id) IN ${installsOf(period, ['website', 'event_id'], false)}
     GROUP BY website, destination, provider, status, reason
     ORDER BY website, destination, status, installs DESC LIMIT ${MOST_GROUPS}`,
@@ -67,6 +67,6 @@ export const TOLD_QUERIES = {
       readonly reason: string
     }
   >(`SELECT website, event_id, destination, at_provider AS provider, last.1 AS status, last.2 AS reason
-    FROM ${stateOf(`${OF_ORGANIZATION} AND (website, event_id) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)})`)}
+    FROM ${deliveryStates(`${OF_ORGANIZATION} AND (website, event_id) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)})`)}
     ORDER BY website, event_id, destination LIMIT ${MOST_LATER}`),
 } as const
