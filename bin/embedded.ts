@@ -1,6 +1,9 @@
 /** `whencectl embedded`: the whole service in one process, optionally with an example website. */
 
+import { resolve } from 'node:path'
+
 import type { RunOutcome } from '../runtime/settings/settings.ts'
+import { EXAMPLE_DEFAULTS } from './example-data/defaults.ts'
 import { startExampleSite } from './example-site.ts'
 import { yieldV8Threads } from './wiring/v8-threads.ts'
 import { runProgram } from './wiring/process.ts'
@@ -25,6 +28,7 @@ export function embedded({ settings }: RunOutcome<'embedded'>, env: NodeJS.Proce
     )
     print(site.steps)
     print(await signInSteps(service))
+    print(exampleDataStep(service, settings.data))
   })
 }
 
@@ -35,4 +39,15 @@ async function signInSteps({ catalog, signInLink }: Service): Promise<string> {
   const [ownerOf = null] = catalog.current().organizations.keys()
   const link = await signInLink({ email: TRIAL_PERSON, ownerOf }).catch(() => null)
   return link === null ? '' : `\n  To sign in to the dashboard, once and within 15 minutes: ${link}\n\n`
+}
+
+/** Where there is the website of the example: a trial shows little before there is traffic. */
+function exampleDataStep({ catalog }: Service, data: string): string {
+  const { website, organization, data: usual } = EXAMPLE_DEFAULTS
+  const isThere = [...catalog.current().websites.values()].some(
+    (own) => own.id === website && own.organization.id === organization,
+  )
+  if (!isThere) return ''
+  const more = resolve(data) === resolve(usual) ? '' : ` -- --data ${data}`
+  return `  To fill the dashboard with two years of made-up traffic, in a second terminal: npm run -s example-data${more}\n\n`
 }

@@ -31,7 +31,7 @@ export async function keyTool(run: RunOutcome<'key'>): Promise<number> {
     throw new Error(`--expires must be ahead, by at most ${LIMITS.apiKeyDays} days`)
   const key = apiKeyText(createRandomness().bytes(API_KEY_BYTES))
   const expiresAt = `${new Date(endsAtMs).toISOString().slice(0, 19)}Z`
-  print(manifestOf({ name, organization, scopes, expiresAt, keyHash: hashOfKey(key, sha256Hex) }))
+  print(keyManifest({ name, organization, scopes, expiresAt, keyHash: hashOfKey(key, sha256Hex) }))
   complain(`The key, which is shown this once: ${key}\n`)
   return 0
 }
@@ -56,7 +56,7 @@ interface WrittenKey {
 }
 
 /** Every value is in the JSON form of a text, which is YAML, too. */
-function manifestOf({ name, organization, scopes, expiresAt, keyHash }: WrittenKey): string {
+function keyManifest({ name, organization, scopes, expiresAt, keyHash }: WrittenKey): string {
   const text = JSON.stringify
   return `apiVersion: ${RESOURCE_API_VERSION}
 kind: ApiKey

@@ -67,29 +67,29 @@ const FIGURES = Type.Object({
   ),
 })
 
-const text = (description: string) => Type.String({ description })
+const described = (description: string) => Type.String({ description })
 const maybeText = (description: string) => maybe(Type.String(), description)
 
 const INSTALL = {
-  received_at: text('When it was reported, as in `2026-11-28T09:00:00.000Z`.'),
-  website: text('ID of the website.'),
-  event_id: text('ID of the event; a program that keeps installs recognises one by website and event.'),
-  event_type: text('`install_started`, `install_completed` or `first_run`.'),
-  install_path: text('Install method; empty: none.'),
-  platform: text('Operating system of the machine.'),
-  arch: text('Its architecture.'),
-  agent: text('Coding agent that ran it; empty: a person, or unknown.'),
-  product_version: text('Version that the installer stated; empty: none.'),
-  place: text('Where the command stood; empty: not said.'),
-  country: text("Of the machine's time zone; empty if that names none."),
+  received_at: described('When it was reported, as in `2026-11-28T09:00:00.000Z`.'),
+  website: described('ID of the website.'),
+  event_id: described('ID of the event; a program that keeps installs recognises one by website and event.'),
+  event_type: described('`install_started`, `install_completed` or `first_run`.'),
+  install_path: described('Install method; empty: none.'),
+  platform: described('Operating system of the machine.'),
+  arch: described('Its architecture.'),
+  agent: described('Coding agent that ran it; empty: a person, or unknown.'),
+  product_version: described('Version that the installer stated; empty: none.'),
+  place: described('Where the command stood; empty: not said.'),
+  country: described("Of the machine's time zone; empty if that names none."),
   ci: Type.Boolean({ description: 'It ran in CI.' }),
   container: Type.Boolean({ description: 'It ran in a container.' }),
   test: Type.Boolean({ description: 'It was a test.' }),
-  resolution: text('`matched`, `unmatched`, `counted` or `pending`.'),
-  selection_policy: text('How its visit was chosen.'),
+  resolution: described('`matched`, `unmatched`, `counted` or `pending`.'),
+  selection_policy: described('How its visit was chosen.'),
   candidate_count: Type.Number({ description: 'Visits that it could have come from.' }),
-  reason: text('Why it is unmatched; empty otherwise.'),
-  visit_id: text('ID of the visit; empty: none.'),
+  reason: described('Why it is unmatched; empty otherwise.'),
+  visit_id: described('ID of the visit; empty: none.'),
   visit_at: maybeText('When that visit was; null: none.'),
 }
 

@@ -55,7 +55,7 @@ export const ANSWERED_PERIOD = {
         until: TIME,
         notCompared: maybe(
           oneOf(NOT_COMPARED),
-          'Why nothing is compared: not all of that period is kept, or nothing had come in yet at its end; null: it is compared.',
+          'Why nothing is compared: not all of that period is kept, nothing had come in yet at its end, or some hours of either period are not counted yet; null: it is compared.',
         ),
       },
       { $id: 'Comparison' },

@@ -14,6 +14,7 @@ import {
 } from '../../domain/figures/periods.ts'
 import { timeZone, type PeriodStep, type StepSize, type TimeStep, type TimeZone } from '../../domain/time-zones.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
+import { countedUntil } from './read-figures.ts'
 
 /** What a call says about its period. */
 export interface AskedOfFigures {
@@ -53,7 +54,23 @@ interface QuestionScope {
 export async function readQuestion(reads: OrganizationFacts, call: AskedOfFigures): Promise<FiguresQuestion | Refusal> {
   const zone = timeZone(reads.organization.timeZone)
   const [first] = call.query.compare === 'off' ? [] : await reads.run('firstHour', {})
-  return figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
+  const question = figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
+  if ('code' in question || question.compared === null || question.before === null) return question
+  for (const period of [question.before, question]) {
+    if (await areHoursCounted(reads, period, call.nowMs)) continue
+    return { ...question, compared: { ...question.compared, notCompared: 'not_counted_yet' }, before: null }
+  }
+  return question
+}
+
+/** Whether each hour that figures do not read from the facts themselves has been counted, as it may not be while years are filled in. */
+async function areHoursCounted(
+  reads: OrganizationFacts,
+  { sinceMs, untilMs }: FiguresPeriod,
+  nowMs: number,
+): Promise<boolean> {
+  const period = { since_ms: sinceMs, until_ms: Math.min(untilMs, countedUntil(nowMs)) }
+  return (await reads.run('firstUncountedHour', period)).length === 0
 }
 
 /**

@@ -47,7 +47,7 @@ export async function checklistOf({ reads, nowMs, keyIds }: ChecklistSource) {
       line('install_matched', installs.total.matched - made.matched),
       line(
         'provider_accepted',
-        delivered.reduce((sum, cell) => sum + cell[1], 0),
+        delivered.reduce((sum, cell) => sum + cell[1], -made.delivered),
       ),
       line('destination_live', destinations.filter(({ mode }) => mode === 'Live').length),
     ],
@@ -60,17 +60,20 @@ interface MadeUp {
   readonly events: number
   /** Installs with a visit. */
   readonly matched: number
+  /** Deliveries that say that a provider accepted them. */
+  readonly delivered: number
 }
 
-const NOTHING_MADE_UP: MadeUp = { visits: [], events: 0, matched: 0 }
+const NOTHING_MADE_UP: MadeUp = { visits: [], events: 0, matched: 0, delivered: 0 }
 
-/** Visits by their pages, install events by their IDs. It plans no delivery. */
+/** Visits by their landing pages, of which each has one; install events and their deliveries by their IDs. */
 async function madeUpIn(source: FigureSource, period: FiguresPeriod): Promise<MadeUp> {
-  const pages = (await readFigures(source, period, ['page'])).get('page') ?? []
+  const pages = (await readFigures(source, period, ['landing_page'])).get('landing_page') ?? []
   const [made] = await source.reads.run('madeUpInstalls', { since_ms: period.sinceMs, until_ms: period.untilMs })
   return {
     visits: pages.filter(([page]) => page.startsWith(`${EXAMPLE_DATA.origin}/`)),
     events: made?.events ?? 0,
     matched: made?.matched ?? 0,
+    delivered: made?.delivered ?? 0,
   }
 }

@@ -147,8 +147,12 @@ interface CountedRow {
 }
 
 /** From then on everything is read from the facts; a whole hour. */
+export function countedUntil(nowMs: number): number {
+  return hourOf(nowMs) - HOUR_MS
+}
+
 function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
-  return Math.max(hourOf(sinceMs), hourOf(nowMs) - HOUR_MS)
+  return Math.max(hourOf(sinceMs), countedUntil(nowMs))
 }
 
 type RawRange = Omit<RawPeriod, 'websites'>

@@ -28,7 +28,7 @@ export interface InstallFigure extends FigureRow {
 }
 
 /** A piece of a period, with the filters on its installs. */
-interface Slice extends FilterParameters {
+export interface InstallSlice extends FilterParameters {
   readonly since_ms: number
   readonly until_ms: number
   readonly left_out?: LeftOutChoice
@@ -38,10 +38,10 @@ interface Slice extends FilterParameters {
 export async function installSlices(
   { reads, filters = [], leftOut }: FigureSource,
   period: FiguresPeriod,
-): Promise<readonly Slice[]> {
+): Promise<readonly InstallSlice[]> {
   const hours = await reads.run('countedByHour', { since_ms: period.sinceMs, until_ms: period.untilMs })
   const asked = { ...filterParameters(filters), ...presentOf({ left_out: leftOut }) }
-  const slices: Slice[] = []
+  const slices: InstallSlice[] = []
   let since = period.sinceMs
   let events = 0
   for (const hour of hours) {
@@ -58,7 +58,7 @@ export async function installSlices(
 /** One for each of these steps, which begin at quarters of an hour. */
 export async function readInstallSteps(
   { reads }: FigureSource,
-  slices: readonly Slice[],
+  slices: readonly InstallSlice[],
   steps: readonly TimeStep[],
 ): Promise<readonly InstallCounts[]> {
   const sums = steps.map(() => NO_INSTALLS)
@@ -74,7 +74,7 @@ export async function readInstallSteps(
 /** By value, the greatest first; installs that have none are rows of their own. */
 async function readInstallsBy(
   { reads }: FigureSource,
-  slices: readonly Slice[],
+  slices: readonly InstallSlice[],
   column: InstallColumn,
 ): Promise<readonly InstallFigure[]> {
   const found = new Map<string, InstallFigure>()
@@ -104,7 +104,7 @@ export async function readInstallFigures(
 
 export async function installFiguresOf(
   source: FigureSource,
-  slices: readonly Slice[],
+  slices: readonly InstallSlice[],
   columns: readonly InstallColumn[],
 ): Promise<InstallFigures> {
   const [total = NO_INSTALLS] = await readInstallSteps(source, slices, [{ at: 0, until: Infinity }])
@@ -119,7 +119,7 @@ export async function installFiguresOf(
 /** Installs of each row in each part of a time; rows without any are left out. */
 export async function readInstallTrends(
   { reads }: FigureSource,
-  slices: readonly Slice[],
+  slices: readonly InstallSlice[],
   { column, parts }: { readonly column: InstallColumn; readonly parts: TrendParts },
 ): Promise<ReadonlyMap<string, Trend>> {
   const trends = new Map<string, number[]>()
@@ -139,7 +139,10 @@ export async function readInstallTrends(
 }
 
 /** Installs that have a visit, by the time in between: one number for each of `INSTALL_TIME_BUCKETS_S`. */
-export async function readInstallAges({ reads }: FigureSource, slices: readonly Slice[]): Promise<readonly number[]> {
+export async function readInstallAges(
+  { reads }: FigureSource,
+  slices: readonly InstallSlice[],
+): Promise<readonly number[]> {
   const buckets = INSTALL_TIME_BUCKETS_S.map(() => 0)
   for (const slice of slices) {
     for (const { bucket, installs } of await reads.run('installsByAge', slice)) {
@@ -150,14 +153,14 @@ export async function readInstallAges({ reads }: FigureSource, slices: readonly 
 }
 
 /** Installs from CI, containers and tests, whether the others are with them or not. */
-export async function readLeftOut({ reads }: FigureSource, slices: readonly Slice[]): Promise<number> {
+export async function readLeftOut({ reads }: FigureSource, slices: readonly InstallSlice[]): Promise<number> {
   let sum = 0
   for (const slice of slices) for (const { installs } of await reads.run('installsLeftOut', slice)) sum += installs
   return sum
 }
 
 /** Installs that agents ran, by agent and page of the visit. */
-export async function readAgentPages({ reads }: FigureSource, slices: readonly Slice[]) {
+export async function readAgentPages({ reads }: FigureSource, slices: readonly InstallSlice[]) {
   const sums = new Map<string, { readonly agent: string; readonly page: string; readonly installs: number }>()
   for (const slice of slices) {
     for (const { agent, page, installs } of await reads.run('installsByAgentPage', slice)) {

@@ -13,16 +13,18 @@ export function findById(scope: ReadScope) {
     const { id = '' } = query
     if (id === '') return answer({ found: [] })
     const found = await reads.run('findId', { id, ...timesAround(id) })
-    return answer({ found: found.map((row) => ({ ...row, at: row.kind === 'request' ? timeIn(row.id) : null })) })
+    return answer({
+      found: found.map((row) => ({ ...row, at: row.kind === 'request' ? requestTimeIn(row.id) : null })),
+    })
   })
 }
 
 /** A minute around the time of a request; no time for any other ID. */
 function timesAround(id: string): { readonly since_ms: number; readonly until_ms: number } {
-  const atMs = REQUEST_ID.test(id) ? Math.min(timeIn(id), LAST_MOMENT_MS) : 0
+  const atMs = REQUEST_ID.test(id) ? Math.min(requestTimeIn(id), LAST_MOMENT_MS) : 0
   return atMs === 0 ? { since_ms: 0, until_ms: 0 } : { since_ms: atMs - MINUTE_MS, until_ms: atMs + MINUTE_MS }
 }
 
-function timeIn(id: string): number {
+function requestTimeIn(id: string): number {
   return Number.parseInt(id.slice(0, TIME_DIGITS), 16)
 }

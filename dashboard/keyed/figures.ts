@@ -31,23 +31,23 @@ import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import { csvAnswer } from './csv.ts'
 
-type VisitCounts = Readonly<Record<(typeof VISIT_STEPS)[number], number>>
+type KeyVisits = Readonly<Record<(typeof VISIT_STEPS)[number], number>>
 
 /** What is counted of one time and value. Visits are null if they are not counted so. */
-interface Counted {
+interface KeyCounts {
   readonly installs: InstallCounts
-  readonly visits: VisitCounts | null
+  readonly visits: KeyVisits | null
 }
 
-interface CountedRow extends Counted {
+interface KeyRowCounts extends KeyCounts {
   readonly step: TimeStep
   /** Null if nothing is counted by. */
   readonly of: FigureRow | null
 }
 
 interface CountedRows {
-  readonly rows: readonly CountedRow[]
-  readonly totals: readonly Counted[]
+  readonly rows: readonly KeyRowCounts[]
+  readonly totals: readonly KeyCounts[]
 }
 
 export function keyFigures({ scope, keyIds }: FigureParts) {
@@ -72,7 +72,7 @@ export function keyFigures({ scope, keyIds }: FigureParts) {
     return answer({
       timeZone: dates.zone.name,
       rows,
-      total: measured(metrics, sumOf(totals)),
+      total: measured(metrics, sumOfCounts(totals)),
       notKept: notKept === null ? null : { before: notKept.before },
     })
   })
@@ -114,8 +114,8 @@ async function countSteps(source: ZonedSource, steps: readonly TimeStep[]): Prom
 
 /** As the page Sources counts, for each of these times. */
 async function countBy(source: ZonedSource, steps: readonly TimeStep[], by: InstallDimension): Promise<CountedRows> {
-  const rows: CountedRow[] = []
-  const totals: Counted[] = []
+  const rows: KeyRowCounts[] = []
+  const totals: KeyCounts[] = []
   for (const step of steps) {
     const found = await figuresBy(source, { sinceMs: step.at, untilMs: step.until }, by)
     rows.push(
@@ -126,18 +126,18 @@ async function countBy(source: ZonedSource, steps: readonly TimeStep[], by: Inst
   return { rows, totals }
 }
 
-function sumOf(totals: readonly Counted[]): Counted {
+function sumOfCounts(totals: readonly KeyCounts[]): KeyCounts {
   return totals.reduce((sum, each) => ({
     installs: recordOf(INSTALL_COUNTS, (name) => sum.installs[name] + each.installs[name]),
-    visits: sum.visits === null || each.visits === null ? null : addVisits(sum.visits, each.visits),
+    visits: sum.visits === null || each.visits === null ? null : addKeyVisits(sum.visits, each.visits),
   }))
 }
 
-function addVisits(one: VisitCounts, other: VisitCounts): VisitCounts {
+function addKeyVisits(one: KeyVisits, other: KeyVisits): KeyVisits {
   return recordOf(VISIT_STEPS, (name) => one[name] + other[name])
 }
 
-function measured(metrics: readonly KeyMetric[], { installs, visits }: Counted) {
+function measured(metrics: readonly KeyMetric[], { installs, visits }: KeyCounts) {
   const all: Readonly<Record<KeyMetric, number | null>> = {
     installs: installs.installs,
     visits: visits?.visits ?? null,

@@ -36,7 +36,7 @@ export function keyInstalls({ scope, cursors, clock }: KeyInstallParts) {
     const page = await readInstallPage(reads, question, clock)
     const rows = page.rows.map(shownInstall)
     const next = page.next === null ? null : cursors.write(list, page.next)
-    if (call.wantsCsv) return csvAnswer(KEY_INSTALL_COLUMNS, rows, next === null ? null : pathOf(query, next))
+    if (call.wantsCsv) return csvAnswer(KEY_INSTALL_COLUMNS, rows, next === null ? null : addressOfPage(query, next))
     return answer({ installs: rows, next })
   })
 }
@@ -73,7 +73,7 @@ function shownInstall({ install, visit }: SourcedInstall) {
 }
 
 /** The same request for the page that begins there. */
-function pathOf({ filter = [], ...query }: CallTo<'keyInstalls'>['query'], cursor: string): string {
+function addressOfPage({ filter = [], ...query }: CallTo<'keyInstalls'>['query'], cursor: string): string {
   const parameters = new URLSearchParams(Object.entries({ ...query, cursor }))
   for (const text of filter) parameters.append('filter', text)
   return `${KEY_ROUTES.keyInstalls.path}?${String(parameters)}`

@@ -31,13 +31,13 @@ function listKeys(directory: Directory, { inventory }: WriteParts) {
         .filter(({ organization, expiresAtMs }) => organization === id && expiresAtMs > call.nowMs)
         .map(shownName),
     )
-    const keys = inventory.list('ApiKey', id).map((object) => shownKey(object, inForce.has(shownName(object))))
+    const keys = inventory.list('ApiKey', id).map((object) => answeredKey(object, inForce.has(shownName(object))))
     return answer({ keys })
   }
 }
 
 /** Of an object that may be refused, as far as it can be read. */
-function shownKey({ namespace, name, createdAt, conditions, origin, spec }: ListedObject, isInForce: boolean) {
+function answeredKey({ namespace, name, createdAt, conditions, origin, spec }: ListedObject, isInForce: boolean) {
   const { displayName, scopes, expiresAt } = spec
   const expiresAtMs = Date.parse(textOf(expiresAt))
   return {

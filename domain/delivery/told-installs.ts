@@ -10,6 +10,45 @@ export interface ToldGroup {
   readonly installs: number
 }
 
+/** An install that has the visit of a later event, and an event that may tell of it: itself among them. */
+export interface LaterTold {
+  readonly website: string
+  readonly install_id: string
+  readonly event_id: string
+}
+
+interface ToldEvent {
+  readonly website: string
+  readonly event_id: string
+  readonly destination: string
+  readonly provider: string
+  readonly status: string
+  readonly reason: string
+}
+
+/** Of several deliveries of an install the first of these counts: that of a later event has taken the place of one that was skipped. */
+const BEST_FIRST = ['delivered', 'retrying', 'pending', 'failed', 'expired', 'skipped']
+
+/** One group for each install and destination, by the delivery that counts. */
+export function toldLater(later: readonly LaterTold[], events: readonly ToldEvent[]): readonly ToldGroup[] {
+  const place = ({ status }: ToldEvent): number => BEST_FIRST.indexOf(status)
+  const best = new Map<string, ToldEvent>()
+  for (const { website, install_id: install, event_id: id } of later)
+    for (const event of events.filter((each) => each.website === website && each.event_id === id)) {
+      const key = [website, install, event.destination].join('\t')
+      const known = best.get(key)
+      if (known === undefined || place(event) < place(known)) best.set(key, event)
+    }
+  return [...best.values()].map(({ website, destination, provider, status, reason }) => ({
+    website,
+    destination,
+    provider,
+    status,
+    reason,
+    installs: 1,
+  }))
+}
+
 interface ToldDestination {
   readonly website: string
   readonly id: string
@@ -58,7 +97,7 @@ export function toldInstalls(
     ]),
   )
   return [...destinations, ...formerly.values()].map((destination) =>
-    toldBy(
+    toldAt(
       destination,
       groups.filter(({ website, destination: id }) => website === destination.website && id === destination.id),
       websites.find(({ website }) => website === destination.website)?.installs ?? 0,
@@ -66,8 +105,8 @@ export function toldInstalls(
   )
 }
 
-function toldBy(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
-  const sumOf = (...statuses: readonly string[]): number =>
+function toldAt(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
+  const installsIn = (...statuses: readonly string[]): number =>
     groups.reduce((sum, { status, installs }) => sum + (statuses.includes(status) ? installs : 0), 0)
   const told = groups.reduce((sum, { installs }) => sum + installs, 0)
   // An install that came in between is in the groups alone.
@@ -75,10 +114,10 @@ function toldBy(destination: ToldDestination, groups: readonly ToldGroup[], coun
   return {
     ...destination,
     installs,
-    delivered: sumOf('delivered'),
-    waiting: sumOf('pending', 'retrying'),
-    failed: sumOf('failed'),
-    expired: sumOf('expired'),
+    delivered: installsIn('delivered'),
+    waiting: installsIn('pending', 'retrying'),
+    failed: installsIn('failed'),
+    expired: installsIn('expired'),
     skipped: groups
       .filter(({ status }) => status === 'skipped')
       .map(({ reason, installs: skipped }) => ({ reason, installs: skipped }))

@@ -32,7 +32,7 @@ export function filterKey({ dimension, op }: FigureFilter): FilterKey {
   return `${dimension}:${op}`
 }
 
-export function filterText(filter: FigureFilter): string {
+export function textOfFilter(filter: FigureFilter): string {
   return `${filterKey(filter)}:${filter.values.map(escaped).join(',')}`
 }
 

@@ -51,16 +51,16 @@ export function askedPeriod(
 }
 
 function beginning(text: string, dates: ZoneDates): number | null {
-  return withinTime(DATE.test(text) ? startOfDate(dates.zone, text) : momentOf(text))
+  return withinTime(DATE.test(text) ? startOfDate(dates.zone, text) : momentIn(text))
 }
 
 function ending(text: string, dates: ZoneDates): number | null {
-  if (!DATE.test(text)) return withinTime(momentOf(text))
+  if (!DATE.test(text)) return withinTime(momentIn(text))
   const start = startOfDate(dates.zone, text)
   return withinTime(start === null ? null : dates.zone.dayAfter(start))
 }
 
-function momentOf(text: string): number | null {
+function momentIn(text: string): number | null {
   const ms = MOMENT.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
@@ -84,7 +84,7 @@ export interface KeyListFilters {
 
 const IS = ':is:'
 const LIST_NAMES = keysOf(LISTED_BY)
-const wordsOf = (name: keyof typeof LISTED_BY): readonly string[] => LISTED_BY[name]
+const wordsOfList = (name: keyof typeof LISTED_BY): readonly string[] => LISTED_BY[name]
 
 /** Filters such as `source:is:google`, and `kind:is:install`, which has one value. */
 export function askedListFilters(texts: readonly string[] = []): KeyListFilters | Refusal {
@@ -97,8 +97,8 @@ export function askedListFilters(texts: readonly string[] = []): KeyListFilters 
     else found.set(name, text.slice(name.length))
   }
   for (const [name, text] of found)
-    if (!wordsOf(name).some((word) => text === IS + word))
-      return refuseField('/filter', `must say ${name}${IS} and one of ${wordsOf(name).join(', ')}`)
+    if (!wordsOfList(name).some((word) => text === IS + word))
+      return refuseField('/filter', `must say ${name}${IS} and one of ${wordsOfList(name).join(', ')}`)
   const figures = readFilters(others)
   if (!areFilters(figures)) return figures
   return { figures, own: partialOf(LIST_NAMES, (name) => found.get(name)?.slice(IS.length)) }

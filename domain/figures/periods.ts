@@ -26,8 +26,8 @@ export const DEFAULT_PERIOD: PeriodName = 'Last7Days'
 export const COMPARISONS = ['before', 'year_before', 'off'] as const
 export type Comparison = (typeof COMPARISONS)[number]
 
-/** Why figures are not compared: not all of that period is kept, or nothing had come in yet at its end. */
-export const NOT_COMPARED = ['not_kept', 'nothing_yet'] as const
+/** Why figures are not compared: not all of that period is kept, nothing had come in yet at its end, or some of what came in is not counted yet. */
+export const NOT_COMPARED = ['not_kept', 'nothing_yet', 'not_counted_yet'] as const
 export type NotCompared = (typeof NOT_COMPARED)[number]
 
 /** Both ends are Unix ms at which an hour of the time zone begins; the later one is exclusive. */

@@ -6,6 +6,7 @@ import {
   DEFAULT_PERIOD,
   PERIOD_NAMES,
   type Comparison,
+  type NotCompared,
   type PeriodName,
 } from '../../domain/figures/periods.ts'
 import { STEP_SIZES, type StepSize } from '../../domain/time-zones.ts'
@@ -121,7 +122,7 @@ export function nameOfBefore({ period = DEFAULT_PERIOD, from, compare }: PeriodF
 
 /** What an answer says about its comparison. */
 export interface ComparedFigures {
-  readonly comparison: { readonly notCompared: 'not_kept' | 'nothing_yet' | null } | null
+  readonly comparison: { readonly notCompared: NotCompared | null } | null
 }
 
 /** "Arrows compare with the 7 days before", or why there are none; empty if nobody asked for a comparison. */
@@ -135,6 +136,8 @@ export function comparisonText(filters: PeriodFilters, { comparison }: ComparedF
       return `Nothing is compared with ${before}: not all of that time is kept.`
     case 'nothing_yet':
       return `Nothing is compared with ${before}: nothing had come in by then.`
+    case 'not_counted_yet':
+      return `Nothing is compared with ${before} yet: some hours are still being counted.`
   }
 }
 

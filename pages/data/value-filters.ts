@@ -1,6 +1,6 @@
 /** Filters of figures in the address of a page: `filter`, once for each of them, in the form that the API takes. */
 
-import { filterKey, filterText, readFilter, type FigureFilter } from '../../domain/figures/filters.ts'
+import { filterKey, textOfFilter, readFilter, type FigureFilter } from '../../domain/figures/filters.ts'
 import { isOriginDimension } from '../../domain/figures/installs.ts'
 
 export interface ValueFilters {
@@ -10,7 +10,7 @@ export interface ValueFilters {
 /** Those that can be read; of several with one dimension and operator the last one. */
 export function valueFilters({ filter }: Readonly<Record<string, unknown>>): ValueFilters {
   const texts = [filter].flat().filter((text) => typeof text === 'string')
-  return asTexts(readable(texts))
+  return asTexts(readTexts(texts))
 }
 
 /** Of what an address holds only those on visits. */
@@ -19,10 +19,10 @@ export function visitValueFilters(search: Readonly<Record<string, unknown>>): Va
 }
 
 export function filtersIn({ filter = [] }: ValueFilters): readonly FigureFilter[] {
-  return readable(filter)
+  return readTexts(filter)
 }
 
-export function withFilter(filters: ValueFilters, added: FigureFilter): ValueFilters {
+export function addFilter(filters: ValueFilters, added: FigureFilter): ValueFilters {
   return joinFilters(filters, asTexts([added]))
 }
 
@@ -32,7 +32,7 @@ export function withoutFilter(filters: ValueFilters, removed: FigureFilter): Val
 
 /** Both, the second one in the place of what has its dimension and operator. */
 export function joinFilters(one: ValueFilters, other: ValueFilters): ValueFilters {
-  return asTexts(readable([...(one.filter ?? []), ...(other.filter ?? [])]))
+  return asTexts(readTexts([...(one.filter ?? []), ...(other.filter ?? [])]))
 }
 
 export function valueIs(dimension: FigureFilter['dimension'], value: string): ValueFilters {
@@ -40,10 +40,10 @@ export function valueIs(dimension: FigureFilter['dimension'], value: string): Va
 }
 
 function asTexts(filters: readonly FigureFilter[]): ValueFilters {
-  return filters.length === 0 ? {} : { filter: filters.map(filterText) }
+  return filters.length === 0 ? {} : { filter: filters.map(textOfFilter) }
 }
 
-function readable(texts: readonly string[]): readonly FigureFilter[] {
+function readTexts(texts: readonly string[]): readonly FigureFilter[] {
   const found = new Map<string, FigureFilter>()
   for (const text of texts) {
     const filter = readFilter(text)

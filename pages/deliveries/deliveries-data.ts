@@ -67,7 +67,7 @@ export function deliveriesQuery(organization: string, filters: FilteredFigures) 
   })
 }
 
-export type ToldInstalls = JsonFrom<'toldInstalls'>['destinations'][number]
+export type DestinationTold = JsonFrom<'toldInstalls'>['destinations'][number]
 
 /** What became of the installs of the period at each advertising destination. */
 export function toldQuery(organization: string, filters: FilteredFigures) {

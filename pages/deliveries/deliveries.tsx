@@ -5,7 +5,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { dateParameters, filteredFigures, type FilteredFigures } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -14,7 +14,7 @@ import { useOrganization, type OwnOrganization } from '../shell/organization.tsx
 import { DeadLetters, ProviderErrors } from './causes.tsx'
 import { deliveriesPath, deliveriesQuery, type DeliveryFigures } from './deliveries-data.ts'
 import { Destinations } from './destinations.tsx'
-import { ToldInstalls } from './told.tsx'
+import { InstallsTold } from './told.tsx'
 
 export function DeliveriesPage(): ReactNode {
   const organization = useOrganization()
@@ -42,7 +42,7 @@ function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
         </>
       }
     >
-      <FilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
+      <ValueFilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="deliveries" query={query} queryKey={options.queryKey} />
       {data !== undefined && (
@@ -69,7 +69,7 @@ function Parts({
   return (
     <>
       <Destinations organization={id} filters={filters} figures={figures} />
-      <ToldInstalls organization={id} filters={filters} />
+      <InstallsTold organization={id} filters={filters} />
       <DeadLetters organization={id} filters={filters} figures={figures} mayReplay={role !== 'Viewer'} />
       <ProviderErrors organization={id} filters={filters} figures={figures} />
     </>

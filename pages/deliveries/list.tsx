@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import { dateParameters } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { statusText } from '../parts/install-words.ts'
 import { Status } from '../parts/lines/line-table.tsx'
@@ -77,7 +77,7 @@ function FilterChips({
     const remove = (): void => void navigate({ to: '.', search: { ...others }, replace: true })
     return [{ name, text: TITLES[name](String(value)), remove }]
   })
-  return <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} own={chips} />
+  return <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} own={chips} />
 }
 
 interface DeliveryListProps {

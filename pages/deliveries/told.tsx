@@ -8,7 +8,7 @@ import { shownCount } from '../parts/numbers.tsx'
 import { Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
-import { toldQuery, type ToldInstalls as Told } from './deliveries-data.ts'
+import { toldQuery, type DestinationTold as Told } from './deliveries-data.ts'
 import { sentenceOfReason } from './words.ts'
 
 interface ToldProps {
@@ -17,7 +17,7 @@ interface ToldProps {
 }
 
 /** Nothing if no destination gets installs alone. */
-export function ToldInstalls({ organization, filters }: ToldProps): ReactNode {
+export function InstallsTold({ organization, filters }: ToldProps): ReactNode {
   const options = toldQuery(organization, filters)
   const query = useQuery(options)
   const { data, error } = query

@@ -8,7 +8,7 @@ import { ORIGIN_DIMENSIONS } from '../../domain/figures/installs.ts'
 import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
 import { comparisonText, dateParameters, filteredFigures, nameOfBefore, type FilteredFigures } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { visitsLeftOutText } from '../filters/filter-words.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { CsvLink, csvTime } from '../parts/csv-link.tsx'
@@ -53,7 +53,7 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
         </>
       }
     >
-      <FilterBar
+      <ValueFilterBar
         organization={organization}
         filters={filters}
         bounds={dateParameters(filters)}

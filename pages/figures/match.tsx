@@ -8,7 +8,7 @@ import { MACHINE_NAMES, type InstallCount } from '../../domain/figures/installs.
 import { figuresPath, matchQuery, type MatchFigures } from '../data/figures.ts'
 import { dateParameters, countingFilters, nameOfBefore, type CountingFilters } from '../data/period.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend, FigureWord } from '../parts/figure-word.tsx'
@@ -52,7 +52,7 @@ function Match({ organization, filters }: MatchProps): ReactNode {
         </>
       }
     >
-      <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
+      <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
       {data !== undefined && (

@@ -4,11 +4,11 @@ import { ROW_KINDS, type FigureRow } from '../../domain/figures/installs.ts'
 
 /** What a row is sorted by. */
 export const SOURCE_COLUMNS = ['name', 'visits', 'copied', 'conversion', 'installs', 'trend', 'share'] as const
-export type SourceColumn = (typeof SOURCE_COLUMNS)[number]
+export type SortColumn = (typeof SOURCE_COLUMNS)[number]
 
 export interface SourceOrder {
   /** `installs` if absent. */
-  readonly sort?: SourceColumn
+  readonly sort?: SortColumn
   /** Names from A, numbers from the greatest, unless it is `up` for numbers, or `down` for names. */
   readonly order?: 'up' | 'down'
 }
@@ -23,7 +23,7 @@ export function sourceOrder({ sort, order }: Readonly<Record<string, unknown>>):
 }
 
 /** What a click on a column's heading leads to: the other direction of the column that is sorted by. */
-export function nextOrder(shown: SourceOrder, column: SourceColumn): SourceOrder {
+export function nextOrder(shown: SourceOrder, column: SortColumn): SourceOrder {
   const { sort = 'installs' } = shown
   const now = directionOf(shown)
   const next = sort === column ? (now === 'up' ? 'down' : 'up') : firstDirection(column)
@@ -34,7 +34,7 @@ export function directionOf({ sort = 'installs', order }: SourceOrder): 'up' | '
   return order ?? firstDirection(sort)
 }
 
-function firstDirection(column: SourceColumn): 'up' | 'down' {
+function firstDirection(column: SortColumn): 'up' | 'down' {
   return column === 'name' ? 'up' : 'down'
 }
 
@@ -45,7 +45,7 @@ interface OrderedRow extends FigureRow {
 }
 
 /** Null: there is nothing to compare; such rows come last in either direction. Names are no numbers. */
-const NUMBERS: Readonly<Record<Exclude<SourceColumn, 'name'>, (row: OrderedRow) => number | null>> = {
+const NUMBERS: Readonly<Record<Exclude<SortColumn, 'name'>, (row: OrderedRow) => number | null>> = {
   visits: ({ visits }) => visits?.visits ?? null,
   copied: ({ visits }) => visits?.copied ?? null,
   conversion: ({ visits }) => (visits === null || visits.visits === 0 ? null : visits.converted / visits.visits),

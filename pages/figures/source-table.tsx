@@ -23,7 +23,7 @@ import {
   orderedRows,
   SOURCE_COLUMNS,
   sourceOrder,
-  type SourceColumn,
+  type SortColumn,
   type SourceOrder,
 } from './source-order.ts'
 
@@ -87,7 +87,7 @@ export function SourceTable(props: SourceTableProps): ReactNode {
                 <Change now={total.installs} before={before?.total.installs ?? null} since={nameOfBefore(filters)} />
               </td>
               <td className="trend">
-                <Sparkline counts={total.trend} each={partName(figures)} />
+                <Sparkline counts={total.trend} each={trendPartName(figures)} />
               </td>
               <td className="number" data-title="of installs">
                 {shareText(total.installs, total.installs)}
@@ -133,7 +133,7 @@ function SourceLine({ row, ...props }: SourceTableProps & { readonly row: Listed
         />
       </td>
       <td className="trend">
-        <Sparkline counts={row.trend} each={partName(figures)} />
+        <Sparkline counts={row.trend} each={trendPartName(figures)} />
       </td>
       <td className="number" data-title="of installs">
         {shareText(row.installs, figures.total.installs)}
@@ -190,7 +190,7 @@ function VisitCells({ visits, before, own, organization, filters, figures }: Vis
 }
 
 interface SortedHeadingProps {
-  readonly column: SourceColumn
+  readonly column: SortColumn
   readonly shown: SourceOrder
   /** Of a number that has a card. */
   readonly figure?: FigureName
@@ -222,7 +222,7 @@ function SortedHeading({ column, shown, figure, children }: SortedHeadingProps):
   )
 }
 
-const COLUMN_TITLES: Readonly<Record<SourceColumn, string>> = {
+const COLUMN_TITLES: Readonly<Record<SortColumn, string>> = {
   name: 'Name',
   visits: FIGURE_WORDS.visits.title,
   copied: FIGURE_WORDS.copied.title,
@@ -263,7 +263,7 @@ function OrderChoice({ shown }: { readonly shown: SourceOrder }): ReactNode {
 }
 
 /** "day", "hour" or "3 days" */
-function partName({ parts }: SourceFigures): string {
+function trendPartName({ parts }: SourceFigures): string {
   const [first] = parts
   const length = first === undefined ? DAY_MS : first.until - first.at
   if (length <= HOUR_MS) return 'hour'

@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 import { figuresPath, sourcesQuery } from '../data/figures.ts'
 import { comparisonText, dateParameters } from '../data/period.ts'
 import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend } from '../parts/figure-word.tsx'
@@ -52,7 +52,7 @@ export function SourcesPage(): ReactNode {
         ))}
       </div>
       {filters.by !== 'command' && (
-        <FilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
+        <ValueFilterBar organization={organization.id} filters={filters} bounds={dateParameters(filters)} />
       )}
       <Tab organization={organization.id} filters={filters} />
     </Page>

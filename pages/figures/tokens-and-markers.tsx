@@ -7,6 +7,7 @@ import { HOWS, howOf, matchedBy, type FoundBy } from '../../domain/figures/found
 import type { MatchFigures } from '../data/figures.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { nameOfBefore, type CountingFilters } from '../data/period.ts'
+import { CsvLink } from '../parts/csv-link.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
@@ -28,7 +29,7 @@ const WORDS: Readonly<Record<FoundBy, { readonly name: string; readonly sentence
 }
 
 /** The installs of each; null if no list can hold just these: a website may have chosen first and latest visits in turn. */
-function listOf(how: FoundBy, { policy }: MatchFigures): ShownInstallFilters | null {
+function installsFound(how: FoundBy, { policy }: MatchFigures): ShownInstallFilters | null {
   if (how === 'neither') return { kind: 'install', resolution: 'unmatched' }
   const [own, ...more] = policy.filter(({ value, matched }) => matched > 0 && howOf(value) === how)
   return own === undefined || more.length > 0 ? null : { kind: 'install', resolution: 'matched', policy: own.value }
@@ -41,9 +42,9 @@ export function TokensAndMarkers({ organization, filters, figures }: TokensAndMa
   if (all === 0) return null
   const shown = HOWS.filter((how) => how !== 'earlier' || now.earlier > 0 || (before?.earlier ?? 0) > 0)
   return (
-    <section className="card breakdown" aria-labelledby="added">
+    <section className="card breakdown found-by" aria-labelledby="added">
       <h2 id="added">What markers add to tokens</h2>
-      <p className="question">{sentenceOf(now, all)}</p>
+      <p className="question">{markersSentence(now, all)}</p>
       <table className="list">
         <TableHead columns={['Found', { figure: 'installs' }, { number: 'Share' }]} />
         <tbody>
@@ -55,7 +56,12 @@ export function TokensAndMarkers({ organization, filters, figures }: TokensAndMa
                 <Bar share={now[how] / all} tone={how === 'neither' ? 'faint' : 'accent'} />
               </th>
               <td className="number">
-                <Listed organization={organization} filters={filters} figures={figures} own={listOf(how, figures)}>
+                <Listed
+                  organization={organization}
+                  filters={filters}
+                  figures={figures}
+                  own={installsFound(how, figures)}
+                >
                   {now[how]}
                 </Listed>{' '}
                 <Change now={now[how]} before={before?.[how] ?? null} since={nameOfBefore(filters)} />
@@ -72,11 +78,18 @@ export function TokensAndMarkers({ organization, filters, figures }: TokensAndMa
           </tr>
         </tfoot>
       </table>
+      <p className="footnote">
+        <CsvLink
+          name="tokens-and-markers"
+          head={['Found', 'Installs', `Installs, ${nameOfBefore(filters)}`]}
+          rows={shown.map((how) => [WORDS[how].name, now[how], before?.[how] ?? null])}
+        />
+      </p>
     </section>
   )
 }
 
-function sentenceOf({ marker }: Readonly<Record<FoundBy, number>>, all: number): string {
+function markersSentence({ marker }: Readonly<Record<FoundBy, number>>, all: number): string {
   if (marker === 0) return 'No install of this time has its visit by a marker alone.'
   return `${shownCount(marker)} installs, ${shareText(marker, all)}, have a visit only because a marker was there.`
 }

@@ -14,7 +14,7 @@ export function valueWord(dimension: InstallDimension, value: string): string {
 }
 
 /** "Source is newsletter or Direct" */
-export function filterWords({ dimension, op, values }: FigureFilter): string {
+export function wordsOfFilter({ dimension, op, values }: FigureFilter): string {
   const words = values.map((value) => valueWord(dimension, value))
   return `${DIMENSION_NAMES[dimension]} ${OPERATOR_WORDS[op]} ${words.join(' or ')}`
 }

@@ -8,7 +8,7 @@ import { keysOf } from '../../domain/typed-keys.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { websitesQuery } from '../data/overview.ts'
 import { suggestionBounds } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { EVENT_WORDS, filterText, RESOLUTION_WORDS } from '../parts/install-words.ts'
 import { Between } from '../parts/time.tsx'
 
@@ -49,7 +49,7 @@ export function InstallFilterBar({ organization, filters, onChange }: InstallFil
           </Button>
         )}
       </div>
-      <FilterBar
+      <ValueFilterBar
         organization={organization}
         filters={filters}
         bounds={suggestionBounds(filters)}

@@ -5,30 +5,34 @@ import type { Overview } from '../data/overview.ts'
 import { annotationText } from './annotations.tsx'
 import { metricText, metricValue, type ShownMetric } from './metrics.ts'
 
-export interface ChartPoint {
+/** What the picture has of a step. */
+export interface DrawnPoint {
   /** Of the step, Unix ms. */
   readonly at: number
+  /** Null if it is not counted, or a share of nothing. */
+  readonly now: number | null
+  readonly before: number | null
+  /** The period has a part of it. */
+  readonly isPart: boolean
+  /** All of it is kept. */
+  readonly isKept: boolean
+  /** Of a conversion: its visits may still lead to an install. */
+  readonly isYoung: boolean
+}
+
+export interface ChartPoint extends DrawnPoint {
   /** "Tue, 24 November" */
   readonly name: string
   /** The same below the chart: "24 Nov". */
   readonly label: string
   /** The same in a file: "2026-11-24". */
   readonly date: string
-  /** Null if it is not counted, or a share of nothing. */
-  readonly now: number | null
   readonly nowText: string
-  readonly before: number | null
   readonly beforeText: string
   /** Null if the period before has no such step: it may be an hour shorter. */
   readonly beforeName: string | null
-  /** The period has a part of it. */
-  readonly isPart: boolean
-  /** All of it is kept. */
-  readonly isKept: boolean
   /** What charts mark: "Version 2.4.1 first seen". */
   readonly happened: readonly string[]
-  /** Of a conversion: its visits may still lead to an install. */
-  readonly isYoung: boolean
 }
 
 export function chartPoints(metric: ShownMetric, figures: Overview): readonly ChartPoint[] {

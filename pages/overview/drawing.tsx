@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 
 import { Hatching } from '../parts/hatching.tsx'
-import type { ChartPoint } from './chart-points.ts'
+import type { DrawnPoint } from './chart-points.ts'
 
 /** It is stretched to its place; lines keep their width. */
 const WIDTH = 1_000
@@ -13,7 +13,7 @@ const GAP = 0.16
 
 interface DrawingProps {
   readonly kind: 'volume' | 'rate'
-  readonly points: readonly ChartPoint[]
+  readonly points: readonly DrawnPoint[]
   readonly ticks: readonly number[]
   /** The place that the card tells about. */
   readonly shown: number | null

@@ -8,6 +8,7 @@ import { STEPS, type Step } from '../checklist/steps.ts'
 import { websitesQuery, type Overview } from '../data/overview.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Empty } from '../parts/states.tsx'
+import { ExampleFrame } from './example-frame.tsx'
 
 type OpenChecklist = NonNullable<Overview['checklist']>
 
@@ -43,6 +44,7 @@ export function FirstSteps({ organization, website, checklist }: FirstStepsProps
           has the text to paste for each, and a way to try it.
         </p>
       </section>
+      <ExampleFrame />
     </div>
   )
 }

@@ -5,8 +5,8 @@ import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
-import { dateParameters } from '../data/period.ts'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { comparisonText, dateParameters } from '../data/period.ts'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { NotKept } from '../parts/not-kept.tsx'
@@ -52,7 +52,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
         </>
       }
     >
-      <FilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
+      <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
@@ -86,6 +86,7 @@ function OverviewFigures(props: OverviewFiguresProps): ReactNode {
     <>
       <MetricTiles filters={filters} figures={figures} />
       <FilterNotes filters={filters} figures={figures} />
+      {figures.comparison?.notCompared === 'not_counted_yet' && <p>{comparisonText(filters, figures)}</p>}
       <LargestChange filters={filters} figures={figures} />
       <OverviewChart filters={filters} figures={figures} />
       <Panels {...props} />

@@ -83,7 +83,7 @@ function KeyTable({ keys, organization, mayWrite }: KeyTableProps): ReactNode {
   return (
     <div className="wide">
       <table className="list stacks">
-        <TableHead columns={['Name', 'May read', 'Ends', 'State', ...(mayWrite ? [null] : [])]} />
+        <TableHead columns={['Name', 'May read', 'Ends', 'KeyState', ...(mayWrite ? [null] : [])]} />
         <tbody>
           {keys.map((key) => (
             <tr key={`${key.namespace}/${key.name}`}>
@@ -95,7 +95,7 @@ function KeyTable({ keys, organization, mayWrite }: KeyTableProps): ReactNode {
                 <Moment ms={key.expiresAt} />
               </td>
               <td>
-                <State apiKey={key} />
+                <KeyState apiKey={key} />
               </td>
               {mayWrite && (
                 <td className="actions">
@@ -111,7 +111,7 @@ function KeyTable({ keys, organization, mayWrite }: KeyTableProps): ReactNode {
 }
 
 /** The list is a moment ahead of the conditions: what opens something is in force. */
-function State({ apiKey: { isInForce, conditions } }: { readonly apiKey: KeyRow }): ReactNode {
+function KeyState({ apiKey: { isInForce, conditions } }: { readonly apiKey: KeyRow }): ReactNode {
   if (isInForce) return <span className="status good">In force</span>
   const { tone, words, fix } = conditionWords(conditions)
   return (

@@ -9,7 +9,7 @@ import { keysOf } from '../../domain/typed-keys.ts'
 import { visitFiltersOf, visitsExport, visitsQuery, type ListedVisit, type ShownVisitFilters } from '../data/visits.ts'
 import { suggestionBounds } from '../data/period.ts'
 import { STEPS } from '../figures/steps.tsx'
-import { FilterBar } from '../filters/filter-bar.tsx'
+import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { originText } from '../installs/origin.tsx'
 import { Breakable } from '../parts/breakable.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
@@ -51,7 +51,7 @@ function VisitFilterChips({ organization, filters }: VisitListProps): ReactNode 
   const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
   const period = { name: 'time', text: <Between {...time} />, remove: () => show(others) }
   return (
-    <FilterBar
+    <ValueFilterBar
       organization={organization}
       filters={filters}
       bounds={suggestionBounds(filters)}

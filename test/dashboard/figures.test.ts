@@ -53,7 +53,7 @@ const TODAY_MS = Math.floor(NOW_MS / (24 * HOUR_MS)) * 24 * HOUR_MS
 
 /** As `npm run -s example-data` fills it in, of one day. */
 function madeUpTraffic(): readonly LogRecord[] {
-  const day = trafficOfDay({ ...TRIAL, seed: 1, dayMs: TODAY_MS - 24 * HOUR_MS, keyId: KEY_ID })
+  const day = trafficOfDay({ ...TRIAL, seed: 1, dayMs: TODAY_MS - 24 * HOUR_MS, untilMs: TODAY_MS, keyId: KEY_ID })
   return [...day, activityRecord({ ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: NOW_MS })]
 }
 
@@ -218,7 +218,7 @@ describe('pages of figures', function () {
       (await ofTrial('checklist'))['lines'].map(({ id, count }: { id: string; count: number }) => [id, count]),
     )
     expect(counts).to.include({ visit_seen: 1, marker_activated: 0, command_copied: 0 })
-    expect(counts).to.include({ hook_reached: 0, install_matched: 0 })
+    expect(counts).to.include({ hook_reached: 0, install_matched: 0, provider_accepted: 0 })
     expect((await read('funnel'))['exampleUntil']).to.equal(null)
     expect((await read('checklist'))['exampleUntil']).to.equal(null)
   })

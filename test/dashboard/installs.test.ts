@@ -189,7 +189,9 @@ describe('Installs in the dashboard', () => {
     expect(body['commands'].map((row: { visit_id: string }) => row.visit_id)).not.to.include(own)
     const listed = await both.get(`installs?visit=${shared}&policy=handoff&since=${recently(0)}`)
     expect(listed.body['installs']).to.have.lengthOf(5)
-    expect((await both.get(`shared-commands?since=${Date.now() - 40 * 86_400_000}`)).status).to.equal(400)
+    const long = (await both.get(`shared-commands?since=${Date.now() - 40 * 86_400_000}`)).body
+    expect([long['isCut'], long['until'] - long['since']]).to.deep.equal([true, 31 * 86_400_000])
+    expect(body['isCut']).to.equal(false)
     expect((await both.get('shared-commands', both.bert, 'other')).body['commands']).to.deep.equal([])
   })
 

@@ -294,4 +294,21 @@ describe('the overview', function () {
     expect(body['installs']).to.equal(null)
     expect(body['largestChange']).to.equal(null)
   })
+
+  it('compares nothing while an hour of either period was never counted, and again once it is', async () => {
+    const comparison = async (query: string) => (await read(`overview?${query}`))['comparison'].notCompared
+    for (const days of [3, 10]) {
+      await storeCounted(facts, visitOf({ atMs: ago(days) - 5 * HOUR_MS, source: 'late', campaign: 'late' }), clock)
+      const body = await read('overview')
+      expect([body['comparison'].notCompared, body['before'], body['largestChange']], `${days} days ago`).to.deep.equal(
+        ['not_counted_yet', null, null],
+      )
+      expect(await comparison('period=Yesterday')).to.equal(null)
+      await rollUp({ facts, nowMs: clock })
+      expect(await comparison('period=Last7Days')).to.equal(null)
+      // It has figures that are all but right, so that it only has to be counted again does not matter.
+      await storeCounted(facts, visitOf({ atMs: ago(days) - 5 * HOUR_MS, source: 'late', campaign: 'late' }), clock)
+      expect(await comparison('period=Last7Days')).to.equal(null)
+    }
+  })
 })

@@ -50,6 +50,7 @@ describe('the limits of the contract', () => {
     ['events_per_address_day', 500, 86_400, 'website and client address'],
     ['dashboard_writes', 30, 60, 'client address'],
     ['dashboard_reads', 600, 60, 'session'],
+    ['key_reads', 600, 60, 'API key'],
     ['invitations', 20, 86_400, 'organisation'],
     ['support_per_person', 5, 86_400, 'person'],
     ['support_per_organization', 20, 86_400, 'organisation'],

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { areFilters, FILTER_OPERATORS, filterText, readFilters } from '../../domain/figures/filters.ts'
+import { areFilters, FILTER_OPERATORS, textOfFilter, readFilters } from '../../domain/figures/filters.ts'
 import { INSTALLS_BY } from '../../domain/figures/installs.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -22,7 +22,7 @@ describe('a filter of figures', () => {
   it('is read as it was printed, whatever its values hold', () => {
     fc.assert(
       fc.property(filter, (each) => {
-        expect(readFilters([filterText(each)])).to.deep.equal([each])
+        expect(readFilters([textOfFilter(each)])).to.deep.equal([each])
       }),
     )
   })

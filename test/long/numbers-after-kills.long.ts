@@ -53,7 +53,7 @@ function allRecords(nowMs: number): readonly LogRecord[] {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS
   const keyId = createKeyring([TEST_SECRET]).currentKeyId
   const days = Array.from({ length: DAYS }, (_, day) =>
-    trafficOfDay({ ...SITE, seed: 1, dayMs: today - (day + 1) * DAY_MS, keyId }),
+    trafficOfDay({ ...SITE, seed: 1, dayMs: today - (day + 1) * DAY_MS, untilMs: today, keyId }),
   )
   const past = days.flat().filter((record) => 'request' in record && record.request.receivedAtMs < nowMs)
   return [...past, ...past.flatMap(deliveriesOf)]

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
 import { openChromium } from '../sdk/support/browsers.ts'
+import { startExampleStage } from './support/example-stage.ts'
 import {
   DRAWN_PAGES,
   isShown,
@@ -55,6 +56,15 @@ async function shootAll(
       shots.set(keyOf(sheet.name, browser, look), await visitor.shoot({ fullPage: sheet.isWindow !== true }))
     }
     await visitor.close()
+  }
+}
+
+/** Stops the stage, too. */
+async function shootIn(stage: SheetStage, pages: readonly SheetPage[], shots: Shots): Promise<void> {
+  try {
+    for (const look of ALL_LOOKS) for (const browser of BROWSERS) await shootAll(stage, { browser, look }, pages, shots)
+  } finally {
+    await stage.stop()
   }
 }
 
@@ -111,11 +121,10 @@ const named = process.argv.slice(2)
 const unknown = named.filter((name) => !DRAWN_PAGES.some((page) => page.name === name))
 if (unknown.length > 0) throw new Error(`there is no sheet of ${unknown.join(', ')}`)
 const wanted = DRAWN_PAGES.filter(({ name }) => named.length === 0 || named.includes(name))
-const stage = await startSheetStage()
 const shots: Shots = new Map()
-try {
-  for (const look of ALL_LOOKS) for (const browser of BROWSERS) await shootAll(stage, { browser, look }, wanted, shots)
-} finally {
-  await stage.stop()
-}
+/** Pages of figures show what an evaluator sees after `npm run -s example-data`; the others need what only tests make. */
+const ofFigures = wanted.filter(({ isOfFigures }) => isOfFigures === true)
+const others = wanted.filter(({ isOfFigures }) => isOfFigures !== true)
+if (ofFigures.length > 0) await shootIn(await startExampleStage(), ofFigures, shots)
+if (others.length > 0) await shootIn(await startSheetStage(), others, shots)
 await layOut(wanted, shots)

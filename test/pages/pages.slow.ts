@@ -66,9 +66,10 @@ const TRIAL = { website: 'trial-site', organization: 'trial' }
 
 /** The traffic of yesterday as `npm run -s example-data` fills it in. */
 function madeUp(): readonly LogRecord[] {
-  const dayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 86_400_000
+  const untilMs = Math.floor(Date.now() / 86_400_000) * 86_400_000
+  const dayMs = untilMs - 86_400_000
   const filledIn = { ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: Date.now() } as const
-  return [...trafficOfDay({ ...TRIAL, seed: 1, dayMs, keyId: 3 }), activityRecord(filledIn)]
+  return [...trafficOfDay({ ...TRIAL, seed: 1, dayMs, untilMs, keyId: 3 }), activityRecord(filledIn)]
 }
 /** Whether an element has the focus, evaluated in its page. */
 const HAS_FOCUS = (element: unknown): boolean =>

@@ -170,7 +170,7 @@ describe('the pages that answer why', function () {
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/match?${TWO_DAYS}`)
     await page.locator('.figures').waitFor()
-    const links = page.locator('.figures a')
+    const links = page.locator('.figures a:not([download]):not(.sort)')
     const count = await links.count()
     expect(count).to.be.greaterThan(10)
     for (let place = 0; place < count; place++) {
@@ -205,7 +205,7 @@ describe('the pages that answer why', function () {
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/sources?by=agent`)
-    const links = page.locator('.figures a')
+    const links = page.locator('.figures a:not([download]):not(.sort)')
     await links.first().waitFor()
     for (let place = 0; place < (await links.count()); place++) {
       const shown = numberIn(await links.nth(place).textContent())

@@ -91,6 +91,8 @@ async function known({ get }: AskedPages): Promise<readonly string[]> {
   return [
     `installs/${website}/${event}`,
     `installs?visit=${visit}`,
+    `find?id=${event}`,
+    `find?id=${line['id']}`,
     `logs?reference=${event},${visit}`,
     `logs/requests/${line['website']}/${line['id']}`,
     `logs?cursor=${(await get('logs')).body['next']}`,
@@ -196,6 +198,8 @@ function deliveryPaths(nowMs: number): readonly string[] {
   const pages = periods.flatMap((period) => [
     `deliveries?${period}`,
     `deliveries?${period}website=${MAIN}`,
+    `deliveries/installs?${period}`,
+    `deliveries/installs?${period}filter=source:is:newsletter`,
     ...lists.map((list) => `deliveries/list?${period}${list}`),
   ])
   return [...pages, ...exports]
@@ -320,5 +324,5 @@ export function unaskedRoutes(): readonly string[] {
 }
 
 /** What `known` asks for. */
-const SINGLE_THINGS = ['installs/website/event', 'logs/requests/website/id', 'logs/attempts/website/event/id']
-const WITHOUT_FACTS = /^(members|websites|resources|invitations|billing|support|personal-data)/
+const SINGLE_THINGS = ['find', 'installs/website/event', 'logs/requests/website/id', 'logs/attempts/website/event/id']
+const WITHOUT_FACTS = /^(members|websites|resources|keys|invitations|billing|support|personal-data)/

@@ -57,7 +57,7 @@ type AnswerOf<O extends keyof operations> = operations[O]['responses'] extends {
 } ? A : never
 
 export const roleOf = (me: AnswerOf<'me'>): 'Viewer' | 'Member' | 'Admin' | 'Owner' | undefined => me.organizations[0]?.role
-export const copied = (funnel: AnswerOf<'funnel'>): number => funnel.total.copied + funnel.steps.length
+export const copied = (funnel: AnswerOf<'funnel'>): number => (funnel.total?.copied ?? 0) + funnel.steps.length
 export const stateOf = ({ streams }: AnswerOf<'streams'>): string | null | undefined => streams[0]?.state
 export const campaignOf = ({ installs }: AnswerOf<'installs'>): string | undefined => installs[0]?.visit?.campaign
 export const secretOf = (made: operations['createWebhook']['responses'][201]): string => made.content['application/json'].secret

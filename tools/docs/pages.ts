@@ -251,7 +251,7 @@ function limitsPage(): string {
     '## Plans\n\nPer organisation. Above a count, creation answers `402` `plan_limit`, or `plan_required` if the plan allows none; a ' +
       'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Above the monthly quota, ' +
       'Free is only counted; paid plans are never cut off.\n\n' +
-      'Nobody sells plans unless you do ([dashboard.md](dashboard.md#plans-and-paying)): whoever runs the service sets `spec.plan` of an Organization, in its ' +
+      'Nobody sells plans unless you do ([people.md](people.md#plans-and-paying)): whoever runs the service sets `spec.plan` of an Organization, in its ' +
       'file or with `kubectl`. Organisations that people make by signing up get `--default-plan`, once.',
     table(['', ...PLANS], plans),
     `Of Secrets that its dashboard made, an organisation has at most ${SECRET_LIMITS.perObject} for each of its destinations, webhooks and log streams and ${SECRET_LIMITS.besides} besides ` +

@@ -11,6 +11,7 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Tasks',
     pages: [
+      'tasks/overview.md',
       'tasks/campaigns.md',
       'tasks/spend.md',
       'tasks/unmatched.md',
@@ -21,7 +22,10 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
-  { title: 'Dashboard', pages: ['dashboard.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'] },
+  {
+    title: 'Dashboard',
+    pages: ['dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
+  },
   {
     title: 'Run it',
     pages: ['operations.md', 'data.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
@@ -30,6 +34,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: 'Reference',
     pages: [
       'api.md',
+      'dashboard-api.md',
       'errors.md',
       'limits.md',
       'kafka-topics.md',

@@ -19,6 +19,7 @@ import {
 } from './raw-figures.ts'
 import {
   DIRTY_HOURS,
+  firstUncountedHour,
   HOURS_WITH_FACTS,
   rolledCells,
   rolledSteps,
@@ -38,6 +39,12 @@ interface HourFactsRow extends OwnedWebsite {
   readonly sittings: number
 }
 
+interface MadeUpRow {
+  readonly events: number
+  readonly matched: number
+  readonly delivered: number
+}
+
 export const FIGURE_QUERIES = {
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
@@ -46,7 +53,7 @@ export const FIGURE_QUERIES = {
   /** Page views or install events of each quarter of an hour. */
   trackedSteps: pageOf<RawPeriod & { readonly column: 'page_views' | 'events' }, StepRow>(trackedSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
-  madeUpInstalls: pageOf<RawPeriod, { readonly events: number; readonly matched: number }>(madeUpInstalls),
+  madeUpInstalls: pageOf<RawPeriod, MadeUpRow>(madeUpInstalls),
   deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
@@ -55,6 +62,10 @@ export const FIGURE_QUERIES = {
     (period) => `SELECT toUnixTimestamp64Milli(min(hour)) AS hour_ms FROM website_hours WHERE ${websitesAsked(period)}
     HAVING count() > 0 LIMIT 1`,
   ),
+  firstUncountedHour: pageOf<
+    AskedWebsites & { readonly since_ms: number; readonly until_ms: number },
+    { readonly hour_ms: number }
+  >(firstUncountedHour),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** By hour: totals of the dimensions `visits`, `page_views` and `events`, or some values of another. */

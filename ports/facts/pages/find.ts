@@ -16,16 +16,16 @@ interface FoundRow {
 /** Websites may use the same ID. */
 const MOST = 20
 
-const one = (kind: FoundRow['kind'], id: string, from: string): string =>
+const namedBy = (kind: FoundRow['kind'], id: string, from: string): string =>
   `SELECT '${kind}' AS kind, website, ${id} AS id FROM ${from}`
 
 export const FIND_QUERIES = {
   /** No FINAL: whether it is there does not depend on which version is shown. */
   findId: pageOf<FoundId, FoundRow>(`SELECT DISTINCT kind, website, id FROM (
-    ${one('install', 'event_id', `installs PREWHERE ${OF_ORGANIZATION} AND event_id = {id:String}`)}
-    UNION ALL ${one('visit', 'visit_id', `visits PREWHERE ${OF_ORGANIZATION} AND visit_id = {id:String}`)}
-    UNION ALL ${one('delivery', 'event_id', `deliveries PREWHERE ${OF_ORGANIZATION} AND job_id = {id:String}`)}
-    UNION ALL ${one(
+    ${namedBy('install', 'event_id', `installs PREWHERE ${OF_ORGANIZATION} AND event_id = {id:String}`)}
+    UNION ALL ${namedBy('visit', 'visit_id', `visits PREWHERE ${OF_ORGANIZATION} AND visit_id = {id:String}`)}
+    UNION ALL ${namedBy('delivery', 'event_id', `deliveries PREWHERE ${OF_ORGANIZATION} AND job_id = {id:String}`)}
+    UNION ALL ${namedBy(
       'request',
       'id',
       `request_logs PREWHERE ${OF_ORGANIZATION} AND ${withinPeriod('received_at')}

@@ -127,11 +127,13 @@ export function trackedCells(period: RawPeriod, by: By = 'all'): string {
 const madeUpEvents = (period: RawPeriod): string =>
   `${websitesAsked(period)} AND startsWith(event_id, '${EXAMPLE_DATA.idPrefix}')`
 
-/** Install events that `npm run -s example-data` made up. */
+/** Install events that `npm run -s example-data` made up, installs with a visit, and deliveries that were accepted. */
 export const madeUpInstalls = (period: RawPeriod): string => `
   SELECT (SELECT count() FROM (SELECT received_at FROM ${once('installs')} PREWHERE ${madeUpEvents(period)} WHERE ${received(period)})) AS events,
     (SELECT countIf(kind = 'install' AND resolution = 'matched') FROM ${once('counted_installs')}
-      PREWHERE ${received(period)} WHERE startsWith(event_id, '${EXAMPLE_DATA.idPrefix}')) AS matched LIMIT 1`
+      PREWHERE ${received(period)} WHERE startsWith(event_id, '${EXAMPLE_DATA.idPrefix}')) AS matched,
+    (SELECT count() FROM ${once('deliveries')} PREWHERE ${madeUpEvents(period)}
+      WHERE status = 'delivered' AND ${withinPeriod('install_received_at')}) AS delivered LIMIT 1`
 
 /** The order of the tables leaves out other organisations and the websites that there are. */
 const OF_FORMER = 'organization = {organization:String} AND website NOT IN {websites:Array(String)}'

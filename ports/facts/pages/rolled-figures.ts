@@ -4,7 +4,7 @@ import { DIMENSIONS, type Dimension } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { recordOf } from '../../../domain/typed-keys.ts'
 import { at, once, withinPeriod } from '../query-parts.ts'
-import { websitesAsked, type AskedWebsites } from './ranges.ts'
+import { websiteColumns, websitesAsked, type AskedWebsites } from './ranges.ts'
 
 /** Whole hours. `column` is the requested dimension. */
 export type RolledPeriod = AskedWebsites & {
@@ -69,6 +69,16 @@ export const DIRTY_HOURS = `
     PREWHERE (organization, website, hour) IN (SELECT organization, website, hour FROM hour_marks)) AS version
     ON mark.organization = version.organization AND mark.website = version.website AND mark.hour = version.hour
   WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, organization, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
+
+/**
+ * The first hour of the period that has facts and was never counted, if there is one. What is only to be counted again has figures that are all but
+ * right; a busy website always has some.
+ */
+export const firstUncountedHour = (period: AskedWebsites): string => `
+  SELECT toUnixTimestamp64Milli(min(hour)) AS hour_ms FROM hour_marks
+  WHERE ${websitesAsked(period)} AND ${withinPeriod('hour')} AND (${websiteColumns(period)}, hour) NOT IN (
+    SELECT ${websiteColumns(period)}, hour FROM website_hours WHERE ${websitesAsked(period)} AND ${withinPeriod('hour')})
+  HAVING count() > 0 LIMIT 1`
 
 /** Hours with facts, to be marked again. An hour that no longer has facts or figures needs no mark. */
 export const HOURS_WITH_FACTS = `

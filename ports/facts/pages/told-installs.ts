@@ -1,34 +1,29 @@
 /** The SQL texts behind what became of installs at the destinations that get installs alone. */
 
-import type { ToldGroup } from '../../../domain/delivery/told-installs.ts'
+import type { LaterTold, ToldGroup } from '../../../domain/delivery/told-installs.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
-import { once, pageOf } from '../query-parts.ts'
+import { once, pageOf, withinPeriod } from '../query-parts.ts'
 import { eventsSql, type InstallPeriod } from './counted-installs.ts'
-import { momentAt, websitesAsked } from './ranges.ts'
+import { momentAt, OF_ORGANIZATION, websitesAsked, type WebsitesOfOne } from './ranges.ts'
 
 /** An install without a visit is told by the first later event that has one, if that comes within this time. */
 const LATER_MS = 7 * DAY_MS
-/** Of several deliveries of an install the first of these counts: that of a later event has taken the place of one that was skipped. */
-const STATUSES = "['delivered', 'retrying', 'pending', 'failed', 'expired', 'skipped']"
 const MOST_GROUPS = 5_000
+const MOST_LATER = 20_000
 
-type ToldPeriod = InstallPeriod & { readonly providers: readonly string[] }
+type Providers = { readonly providers: readonly string[] }
 
-/** The installs of the period with the events that may tell of them: their own, and later ones that have their visit. */
-function tellingEvents(period: InstallPeriod): string {
-  const installs = `(SELECT website, installation_id, event_id, received_at, is_visit_of_later
-    FROM ${eventsSql(period, ['website', 'installation_id', 'event_id', 'received_at', 'is_visit_of_later', 'kind'])} WHERE kind = 'install')`
-  const later = `(SELECT website, installation_id, event_id, received_at FROM ${once('counted_installs')}
-    PREWHERE ${websitesAsked(period)} AND ${receivedSoon(period, 'received_at')} WHERE kind != 'superseded' AND resolution = 'matched')`
-  return `SELECT website, event_id AS install_id, event_id FROM ${installs}
-    UNION ALL SELECT install.website AS website, install.event_id AS install_id, later.event_id AS event_id
-    FROM ${installs} AS install INNER JOIN ${later} AS later USING (website, installation_id)
-    WHERE install.is_visit_of_later AND later.received_at > install.received_at
-      AND later.received_at <= install.received_at + INTERVAL ${LATER_MS / DAY_MS} DAY`
+/** Those that have their own visit, or none, or those that have the visit of a later event. */
+function installsOf(period: InstallPeriod, columns: readonly string[], isLater: boolean): string {
+  const read = [...new Set([...columns, 'kind', 'is_visit_of_later'])]
+  return `(SELECT ${columns.join(', ')} FROM ${eventsSql(period, read)}
+    WHERE kind = 'install' AND ${isLater ? '' : 'NOT '}is_visit_of_later)`
 }
 
-function receivedSoon({ since_ms: since, until_ms: until }: InstallPeriod, column: string): string {
-  return `${column} >= ${momentAt(since)} AND ${column} < ${momentAt(until + LATER_MS)}`
+/** How deliveries stand. No FINAL, which would read all that are kept: those of a time are found by the projection by arrival. */
+function deliveryStates(condition: string): string {
+  return `(SELECT website, event_id, destination, any(provider) AS at_provider, argMax((status, reason), row_version) AS last
+    FROM deliveries WHERE ${condition} AND provider IN {providers:Array(String)} GROUP BY website, event_id, destination)`
 }
 
 export const TOLD_QUERIES = {
@@ -38,17 +33,40 @@ export const TOLD_QUERIES = {
       GROUP BY website ORDER BY website LIMIT ${MOST_GROUPS}`,
   ),
 
-  /** Of these providers. Each install counts once for each destination that it has a delivery to. */
-  toldInstalls: pageOf<ToldPeriod, ToldGroup>(
+  /** Installs that are told by their own events, at these providers. */
+  toldInstalls: pageOf<InstallPeriod & Providers, ToldGroup>(
     (period) => `
-    SELECT website, destination, provider, told.1 AS status, told.2 AS reason, count() AS installs FROM (
-      SELECT website, install_id, destination, any(provider) AS provider, argMin((status, reason), place) AS told
-      FROM (SELECT website, event_id, destination, provider, status, reason, indexOf(${STATUSES}, status) AS place
-        FROM ${once('deliveries')}
-        WHERE ${websitesAsked(period)} AND provider IN {providers:Array(String)} AND ${receivedSoon(period, 'install_received_at')}) AS delivery
-      INNER JOIN (${tellingEvents(period)}) AS event USING (website, event_id)
-      GROUP BY website, install_id, destination)
+    SELECT website, destination, at_provider AS provider, last.1 AS status, last.2 AS reason, count() AS installs
+    FROM ${deliveryStates(`${websitesAsked(period)} AND ${withinPeriod('install_received_at')}`)}
+    WHERE (website, event_id) IN ${installsOf(period, ['website', 'event_id'], false)}
     GROUP BY website, destination, provider, status, reason
     ORDER BY website, destination, status, installs DESC LIMIT ${MOST_GROUPS}`,
   ),
+
+  /** Installs that have the visit of a later event, with each matched event of their machine within seven days, and themselves. */
+  laterTold: pageOf<InstallPeriod, LaterTold>((period) => {
+    const install = installsOf(period, ['website', 'installation_id', 'event_id', 'received_at'], true)
+    const soon = `received_at >= ${momentAt(period.since_ms)} AND received_at < ${momentAt(period.until_ms + LATER_MS)}`
+    return `SELECT install.website AS website, install.event_id AS install_id, event.event_id AS event_id FROM ${install} AS install
+      INNER JOIN (SELECT website, installation_id, event_id, received_at FROM ${once('counted_installs')}
+        PREWHERE ${websitesAsked(period)} AND ${soon} WHERE kind != 'superseded'
+        AND installation_id IN ${installsOf(period, ['installation_id'], true)}) AS event USING (website, installation_id)
+      WHERE event.received_at >= install.received_at AND event.received_at <= install.received_at + INTERVAL ${LATER_MS / DAY_MS} DAY
+      ORDER BY website, install_id, event_id LIMIT ${MOST_LATER}`
+  }),
+
+  /** How the deliveries of these events stand, by their keys. */
+  toldEvents: pageOf<
+    WebsitesOfOne & Providers & { readonly of_websites: readonly string[]; readonly event_ids: readonly string[] },
+    {
+      readonly website: string
+      readonly event_id: string
+      readonly destination: string
+      readonly provider: string
+      readonly status: string
+      readonly reason: string
+    }
+  >(`SELECT website, event_id, destination, at_provider AS provider, last.1 AS status, last.2 AS reason
+    FROM ${deliveryStates(`${OF_ORGANIZATION} AND (website, event_id) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)})`)}
+    ORDER BY website, event_id, destination LIMIT ${MOST_LATER}`),
 } as const

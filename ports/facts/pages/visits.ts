@@ -65,7 +65,7 @@ const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countI
 const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
 
 /** The filters on visits, each with its dimension. */
-function asked(params: VisitFilters) {
+function visitFiltersAsked(params: VisitFilters) {
   return askedFilters(params).flatMap((filter) => {
     const { dimension } = filter
     return isOriginDimension(dimension) ? [{ filter, dimension }] : []
@@ -74,7 +74,7 @@ function asked(params: VisitFilters) {
 
 /** Those that the visit's first page view decides. */
 function beginningsAsked(params: VisitFilters) {
-  return asked(params).filter(({ dimension }) => dimension !== 'page')
+  return visitFiltersAsked(params).filter(({ dimension }) => dimension !== 'page')
 }
 
 /** On page views: what the first of a visit that is asked for meets. */
@@ -84,7 +84,7 @@ function firstViewCondition(params: VisitFilters): string {
 
 /** Those on pages, of which one that was seen must fit. */
 function pagesAsked(params: VisitFilters) {
-  return asked(params).filter(({ filter, dimension }) => dimension === 'page' && filter.op !== 'is_not')
+  return visitFiltersAsked(params).filter(({ filter, dimension }) => dimension === 'page' && filter.op !== 'is_not')
 }
 
 /** Sittings that saw such a page, in an hour of the window or a later one. */
@@ -113,7 +113,7 @@ function wantedViews(window: VisitWindow): string {
 /** On visits. */
 function askedOfVisit({ step, agent, ...params }: VisitFilters): readonly string[] {
   return [
-    ...asked(params).map(({ filter, dimension }) =>
+    ...visitFiltersAsked(params).map(({ filter, dimension }) =>
       dimension === 'page' ? filterConditionOfAny(filter, 'pages') : filterCondition(filter, `by_${dimension}`),
     ),
     ...(step === undefined ? [] : [STEP_COLUMNS[step]]),

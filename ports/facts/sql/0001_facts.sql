@@ -209,12 +209,13 @@ CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
     log_topic LowCardinality(String),
     log_partition UInt32,
     log_offset UInt64,
-    row_version UInt64
+    row_version UInt64,
+    PROJECTION by_arrival (SELECT organization, website, install_received_at, event_id, destination, provider, status, reason, row_version ORDER BY organization, website, install_received_at)
 )
 ENGINE = {{replacing}}
 ORDER BY (organization, website, event_id, destination)
 TTL toDateTime(changed_at) + toIntervalDay(retention_days)
-SETTINGS {{durable}}, {{granules}};
+SETTINGS {{durable}}, {{granules}}, deduplicate_merge_projection_mode = 'rebuild';
 
 CREATE TABLE IF NOT EXISTS attempts {{onCluster}}
 (

@@ -22,6 +22,8 @@ export interface SheetPage {
   readonly ready?: string
   /** Something lies over the page: only what a window shows is in the picture. */
   readonly isWindow?: true
+  /** The picture shows it with the example data. */
+  readonly isOfFigures?: true
   /** It looks like this on a phone alone. */
   readonly isNarrow?: true
 }
@@ -42,11 +44,11 @@ const own = (name: string, address = name, more: More = {}): SheetPage => ({
 
 /** Each page, and what lies over some. They are the matrix of `make pages`, too. */
 export const SHEET_PAGES: readonly SheetPage[] = [
-  own('overview', 'overview', { ready: '.plot' }),
+  own('overview', 'overview', { ready: '.plot', isOfFigures: true }),
   own('live', 'live', { ready: 'dl.tiles:has(a[href*="visits"]) ~ .split table.lines' }),
   own('logs', 'logs', { ready: 'table.lines' }),
   own('line', 'logs?status=4xx', { click: 'table.lines button', ready: 'aside pre', isWindow: true }),
-  own('deliveries', 'deliveries', { ready: 'table.by-destination' }),
+  own('deliveries', 'deliveries', { ready: 'table.by-destination', isOfFigures: true }),
   own('deliveries-list', 'deliveries/list?status=failed', { ready: 'table.deliveries' }),
   own('what-if', 'what-if', { ready: 'table' }),
   own('what-if-outcome', 'what-if?replay=replay-one', { ready: '.tiles + *' }),
@@ -59,16 +61,19 @@ export const SHEET_PAGES: readonly SheetPage[] = [
   own('stream', 'streams/archive', { ready: 'table' }),
   own('webhook', 'webhooks/default/news', { ready: 'table' }),
   own('new-webhook', 'webhooks/new', { ready: 'form' }),
-  own('funnel', 'funnel', { ready: '.funnel' }),
+  own('funnel', 'funnel', { ready: '.funnel', isOfFigures: true }),
   own('menu', 'funnel', { click: '.burger', ready: '.frame[data-open] nav a', isWindow: true, isNarrow: true }),
-  own('match-rate', 'match', { ready: '.reasons' }),
-  own('sources', 'sources', { ready: 'table.sources' }),
+  own('match-rate', 'match', { ready: '.reasons', isOfFigures: true }),
+  own('sources', 'sources', { ready: 'table.sources', isOfFigures: true }),
   own('campaigns', 'sources?by=campaign', { ready: 'table.sources' }),
-  own('agents', 'sources?by=agent', { ready: '.breakdown' }),
-  own('shared-commands', 'sources?by=command', { ready: 'table.sources' }),
-  own('visits', 'visits?step=installed', { ready: 'table.visits' }),
-  own('installs', 'installs', { ready: 'table.installs' }),
-  own('installs-filtered', 'installs?resolution=unmatched&reason=expired', { ready: 'table.installs' }),
+  own('agents', 'sources?by=agent', { ready: '.breakdown', isOfFigures: true }),
+  own('shared-commands', 'sources?by=command', { ready: 'table.sources', isOfFigures: true }),
+  own('visits', 'visits?step=installed', { ready: 'table.visits', isOfFigures: true }),
+  own('installs', 'installs', { ready: 'table.installs', isOfFigures: true }),
+  own('installs-filtered', 'installs?resolution=unmatched&reason=expired', {
+    ready: 'table.installs',
+    isOfFigures: true,
+  }),
   own('install', 'installs/acme-docs/event-picture', { ready: '.raw pre' }),
   own('members', 'members', { ready: 'table' }),
   own('keys', 'keys'),

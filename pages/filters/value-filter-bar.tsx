@@ -6,12 +6,12 @@ import { useRef, useState, type ReactNode } from 'react'
 import { filterKey, type FigureFilter } from '../../domain/figures/filters.ts'
 import { INSTALLS_BY, type InstallDimension } from '../../domain/figures/installs.ts'
 import type { SuggestionPeriod } from '../data/figures.ts'
-import { filtersIn, joinFilters, withFilter, withoutFilter, type ValueFilters } from '../data/value-filters.ts'
+import { filtersIn, joinFilters, addFilter, withoutFilter, type ValueFilters } from '../data/value-filters.ts'
 import { Chips, type Chip } from '../parts/chips.tsx'
 import { FilterForm } from './filter-form.tsx'
-import { filterWords } from './filter-words.ts'
+import { wordsOfFilter } from './filter-words.ts'
 
-interface FilterBarProps {
+interface ValueFilterBarProps {
   readonly organization: string
   readonly filters: ValueFilters & { readonly website?: string }
   /** Of the values that are suggested. */
@@ -23,17 +23,17 @@ interface FilterBarProps {
 }
 
 /** What the form changes: a filter of the page, or none yet. */
-type Open = FigureFilter | 'new' | null
+type OpenFilter = FigureFilter | 'new' | null
 
-export function FilterBar({
+export function ValueFilterBar({
   organization,
   filters,
   bounds,
   dimensions = INSTALLS_BY,
   own = [],
-}: FilterBarProps): ReactNode {
+}: ValueFilterBarProps): ReactNode {
   const navigate = useNavigate()
-  const [open, setOpen] = useState<Open>(null)
+  const [open, setOpen] = useState<OpenFilter>(null)
   const button = useRef<HTMLButtonElement>(null)
   const shown = filtersIn(filters)
   /** The focus goes on to what is always there. */
@@ -52,7 +52,7 @@ export function FilterBar({
   }
   const chips = shown.map((filter) => ({
     name: filterKey(filter),
-    text: filterWords(filter),
+    text: wordsOfFilter(filter),
     change: () => setOpen(filter),
     remove: () => show(withoutFilter(filters, filter)),
   }))
@@ -93,5 +93,5 @@ export function FilterBar({
 
 function replaced(filters: ValueFilters, before: FigureFilter | 'new', filter: FigureFilter): ValueFilters {
   const others = before === 'new' ? joinFilters(filters, {}) : withoutFilter(filters, before)
-  return withFilter(others, filter)
+  return addFilter(others, filter)
 }
