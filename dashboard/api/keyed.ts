@@ -60,7 +60,9 @@ const FIGURES = Type.Object({
     }),
     { description: 'In order of time, then those with the most installs first.' },
   ),
-  total: Type.Object(METRICS, { description: 'Of the whole period.' }),
+  total: Type.Object(METRICS, {
+    description: 'Of the whole period, whatever `by` is: it counts visits, too, where rows cannot.',
+  }),
   notKept: maybe(
     Type.Object({ before: Type.String({ description: 'The first day of which everything is kept.' }) }),
     'Set if the period begins before what the websites keep. Times of which nothing is kept have null for each number.',
