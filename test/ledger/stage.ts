@@ -76,7 +76,6 @@ export interface Ledger {
   readonly read: (page: string, words: Words) => Promise<unknown>
   /** As a program asks with its key. */
   readonly readByKey: (page: string, words: Words, accept?: string) => Promise<Response>
-  readonly importSpend: (csv: string) => Promise<void>
   /** What the command line reports. */
   readonly report: (period: Period, ...words: readonly string[]) => Promise<Ran>
   readonly stop: () => Promise<void>
@@ -110,11 +109,6 @@ export async function startLedger(): Promise<Ledger> {
     },
     readByKey: (page, words, accept = 'application/json') =>
       asked(service, `/v1/${page}?${queryOf(words)}`, { headers: { ...KEY.headers, Accept: accept } }),
-    importSpend: async (body) => {
-      const headers = { Cookie: cookie, Origin: service.url, 'Content-Type': 'text/csv' }
-      await asked(service, `${root}/websites/acme-dev/spend`, { method: 'POST', headers, body })
-      await service.drain()
-    },
     report: (period, ...words) =>
       whencectl([
         'report',
