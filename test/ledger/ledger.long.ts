@@ -1,7 +1,7 @@
 /** The independent ledger beside the Overview and what programs read with a key: each hour, day and week, each panel, each filter. */
 
-import { keyedSuite } from './keyed-suite.ts'
-import { overviewSuite } from './overview-suite.ts'
+import { keyedSuite } from './keyed.suite.ts'
+import { overviewSuite } from './overview.suite.ts'
 import { startLedger, type Ledger } from './stage.ts'
 
 describe('the ledger beside the Overview and the API', function () {

@@ -8,8 +8,8 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 
 import { keepBook, totalOf } from './book.ts'
-import { reportSuite } from './report-suite.ts'
-import { sourcesSuite } from './sources-suite.ts'
+import { reportSuite } from './report.suite.ts'
+import { sourcesSuite } from './sources.suite.ts'
 import { ALL, startLedger, type Ledger } from './stage.ts'
 
 /** What must hold whatever the product does: they import nothing but each other. */
