@@ -307,9 +307,9 @@ describe('the chart on a real API server', function () {
         const spec = kind === 'Destination' ? own : { organizationRef: { name: 'acme' }, ...own }
         const made = await owner('POST', at, { name: 'made', spec })
         expect([kind, made.status], JSON.stringify(made.body)).to.deep.equal([kind, 201])
-        const read = await comesAbout(`${kind} is there`, async () => {
+        const read = await comesAbout(`${kind} is there, and the operator has judged it`, async () => {
           const answer = await owner('GET', `${at}/${ns}/made`)
-          return answer.status === 200 ? answer : null
+          return answer.status === 200 && (answer.body['conditions'] as readonly object[]).length > 0 ? answer : null
         })
         const changed = await owner('PUT', `${at}/${ns}/made`, { spec: { ...spec, displayName: 'Changed' } }, { 'If-Match': `"${read.body['version']}"` })
         expect([kind, changed.status], JSON.stringify(changed.body)).to.deep.equal([kind, 200])
