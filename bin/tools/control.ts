@@ -104,9 +104,12 @@ function addressIn(data: string): string {
   }
 }
 
+/** `EPIPE`: it stopped while the question was written. */
+const AWAY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTDIR']
+
 function isAway(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : ''
-  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOTDIR'
+  return AWAY.some((each) => each === code)
 }
 
 async function respondToTool(req: IncomingMessage, res: ServerResponse, backend: Partial<LiveTools>): Promise<void> {

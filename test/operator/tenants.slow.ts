@@ -170,7 +170,16 @@ describe('tenants and installations', function () {
   })
 
   const RBAC = 'rbac.authorization.k8s.io'
-  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams', 'webhooks', 'members']
+  const RESOURCES = [
+    'organizations',
+    'websites',
+    'installpaths',
+    'destinations',
+    'logstreams',
+    'webhooks',
+    'members',
+    'apikeys',
+  ]
   const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]
   const role = (kind: string, metadata: object, rules: readonly object[]) => ({
     apiVersion: `${RBAC}/v1`,
