@@ -1,7 +1,7 @@
 /** Asks every page of the dashboard that reads facts, with each of its filters, as a person would. */
 
 import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
-import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import {
   OTHER_ORGANIZATION,
@@ -16,8 +16,9 @@ import { ROUTES } from '../../dashboard/api/routes.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts, FactsReader } from '../../ports/facts/facts.ts'
 import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
-import { activityRecord, store } from '../contract/fact-samples.ts'
+import { activityRecord, installRecord, store } from '../contract/fact-samples.ts'
 import { spendRecords, type SampleSpend } from '../contract/spend-samples.ts'
+import { storeCounted } from '../support/counted.ts'
 import { organizationOf, startStage, websiteOf, type Stage, type Told } from '../dashboard/support/stage.ts'
 
 const MAIN = SCALE_WEBSITES[0]
@@ -107,6 +108,8 @@ function figurePaths(nowMs: number): readonly string[] {
     [since(7), since(90)].map((period) => `sources?by=${each}&${period}`),
   )
   const spend = periods.flatMap((period) => [`spend?${period}`, `spend?by=source&${period}`])
+  // Even a few days of facts have an hour that can be compared with the one before.
+  const compared = `overview?since=${nowMs - 3 * HOUR_MS}&until=${nowMs - 2 * HOUR_MS}`
   const pages = ['overview', 'funnel', 'sources', 'match'].flatMap((page) =>
     periods.map((period) => `${page}?${period}`),
   )
@@ -120,7 +123,7 @@ function figurePaths(nowMs: number): readonly string[] {
     'filter=source:is:newsletter&filter=campaign:is:launch',
     'filter=referrer:contains:example',
   ].flatMap((filter) => [7, 90].map((days) => `overview?${since(days)}&${filter}`))
-  return [...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
+  return [compared, ...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
 }
 
 function installPaths(nowMs: number): readonly string[] {
@@ -238,10 +241,33 @@ const OTHERS = [
   'webhooks/default/scale-hook/lost',
 ]
 
+/** An install without a visit, of which a later event of its machine tells. */
+function toldLater(untilMs: number): readonly LogRecord[] {
+  const own = { organization: SCALE_ORGANIZATION, website: MAIN, installationId: 'scale-told-later' }
+  const receivedAtMs = untilMs - 30 * MINUTE_MS
+  const matched = {
+    resolution: 'matched',
+    selectionPolicy: 'handoff',
+    visitId: 'scale-visit',
+    visitIssuedAtMs: receivedAtMs,
+  } as const
+  return [
+    installRecord({ ...own, eventId: 'scale-told-1', receivedAtMs }),
+    installRecord({
+      ...own,
+      ...matched,
+      eventId: 'scale-told-2',
+      eventType: 'first_run',
+      receivedAtMs: receivedAtMs + MINUTE_MS,
+    }),
+  ]
+}
+
 /** What pages ask more about if they find it: example data in the checklist, and replays that failed or are done. */
 export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Promise<void> {
   const filledIn = { organization: SCALE_ORGANIZATION, subject: MAIN, type: EXAMPLE_DATA.activityType }
   await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
+  await storeCounted(facts, toldLater(untilMs), () => untilMs)
   const result: UnfinishedReplay = { starts: 1, failure: 'too_many_installations' }
   const failed: RowOf<'decision_replay_results'> = {
     organization: SCALE_ORGANIZATION,

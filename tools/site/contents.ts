@@ -11,7 +11,6 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Tasks',
     pages: [
-      'tasks/overview.md',
       'tasks/campaigns.md',
       'tasks/spend.md',
       'tasks/unmatched.md',
@@ -24,7 +23,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
   {
     title: 'Dashboard',
-    pages: ['dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
+    pages: ['overview.md', 'dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
   },
   {
     title: 'Run it',
