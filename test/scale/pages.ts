@@ -109,7 +109,7 @@ function figurePaths(nowMs: number): readonly string[] {
   )
   const spend = periods.flatMap((period) => [`spend?${period}`, `spend?by=source&${period}`])
   // Even a few days of facts have an hour that can be compared with the one before.
-  const compared = `overview?since=${nowMs - 3 * HOUR_MS}&until=${nowMs - 2 * HOUR_MS}`
+  const compared = `overview?since=${nowMs - 3 * HOUR_MS}&until=${nowMs - 2 * HOUR_MS}&compare=before`
   const pages = ['overview', 'funnel', 'sources', 'match'].flatMap((page) =>
     periods.map((period) => `${page}?${period}`),
   )
