@@ -113,9 +113,9 @@ describe('visits of figures', function () {
       expect(await read('page')).to.deep.equal(Object.fromEntries(PAGES.map((page) => [page, reached])))
       expect(await read('pages_seen')).to.deep.equal({ '': reached.map((count) => count * 3) })
     }
-    const { lines } = await inList({ source: 'news', page: PAGES[2], step: 'copied' })
+    const { lines } = await inList({ source_is: ['news'], page_is: [PAGES[2]], step: 'copied' })
     expect(lines.map(({ visit_id: id, page_url: url }) => [id, url])).to.deep.equal([[first.visit.visitId, PAGES[0]]])
-    expect((await inList({ source: 'forum' })).lines).to.deep.equal([])
+    expect((await inList({ source_is: ['forum'] })).lines).to.deep.equal([])
   })
 
   it('begin with the first page view that is known, whatever the pages said', async () => {
@@ -171,7 +171,7 @@ describe('visits of figures', function () {
       [PAGES[0]]: [1, 1, 1, 0, 1, 0, 1],
       [PAGES[2]]: [1, 1, 1, 0, 1, 0, 1],
     })
-    expect((await inList({ page: PAGES[2] }, 0, 1)).counts).to.include({ visits: 1, copied: 1 })
+    expect((await inList({ page_is: [PAGES[2]] }, 0, 1)).counts).to.include({ visits: 1, copied: 1 })
     expect((await inList({}, 1, HOURS)).lines).to.deep.equal([])
   })
 
@@ -289,17 +289,17 @@ describe('visits of figures', function () {
       for (const source of SOURCES) {
         const those = own.filter((visit) => visit.source === source)
         expect(shown(sources, source), `${source} ${since}`).to.deep.equal(sums(those))
-        expect((await inList({ source }, since, until)).lines).to.have.length(those.length)
+        expect((await inList({ source_is: [source] }, since, until)).lines).to.have.length(those.length)
         for (const page of PAGES) {
           const both = those.filter(({ views }) => views.some(({ visit }) => visit.pageUrl === page))
-          const { counts } = await inList({ source, page }, since, until)
+          const { counts } = await inList({ source_is: [source], page_is: [page] }, since, until)
           expect([counts?.visits, counts?.copied, counts?.installed], `${source} ${page}`).to.deep.equal(sums(both))
         }
       }
       for (const page of PAGES) {
         const those = own.filter(({ views }) => views.some(({ visit }) => visit.pageUrl === page))
         expect(shown(pages, page), page).to.deep.equal(sums(those))
-        expect((await inList({ page }, since, until)).lines).to.have.length(those.length)
+        expect((await inList({ page_is: [page] }, since, until)).lines).to.have.length(those.length)
       }
     }
   })
