@@ -36,7 +36,7 @@ export const READING_ROUTES = [
   'funnel',
   'sources',
   'match',
-  'toldInstalls',
+  'installOutcomes',
   'sharedCommands',
   'usage',
   'checklist',

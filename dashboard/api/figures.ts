@@ -203,7 +203,7 @@ const PROGRAM_VIEWS = Type.Array(Type.Object({ kind: TEXT, pageViews: NUMBER }),
     'Page views that no visit counts: of crawlers (`bot`), automated browsers (`automation`) and agents. None under filters.',
 })
 
-const TOLD_INSTALLS = Type.Object(
+const INSTALL_OUTCOMES = Type.Object(
   {
     website: TEXT,
     id: TEXT,
@@ -217,7 +217,7 @@ const TOLD_INSTALLS = Type.Object(
     skipped: Type.Array(Type.Object({ reason: TEXT, installs: NUMBER })),
     none: Type.Number({ description: 'They came before the destination was there, or have just come.' }),
   },
-  { $id: 'ToldInstalls' },
+  { $id: 'InstallOutcomes' },
 )
 
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
@@ -295,13 +295,13 @@ export const FIGURE_ROUTES = {
       }),
     },
   },
-  toldInstalls: {
+  installOutcomes: {
     ...READ,
     path: '/api/organizations/:organization/deliveries/installs',
     summary:
       'What became of the installs of a period at each destination that gets installs alone: all but `installs` add up to it.',
     query: { website, ...NAMED_PERIOD_PARAMETERS, filter },
-    answers: { 200: Type.Object({ ...FIGURES_OF_PERIOD, destinations: Type.Array(TOLD_INSTALLS) }) },
+    answers: { 200: Type.Object({ ...FIGURES_OF_PERIOD, destinations: Type.Array(INSTALL_OUTCOMES) }) },
   },
   sharedCommands: {
     ...READ,

@@ -50,9 +50,12 @@ interface QuestionScope {
   readonly firstHourMs: number | null
 }
 
-/** The question of a call about these websites. */
-export async function readQuestion(reads: OrganizationFacts, call: AskedOfFigures): Promise<FiguresQuestion | Refusal> {
-  const zone = timeZone(reads.organization.timeZone)
+/** The question of a call about these websites, in their organisation's time zone. */
+export async function readQuestion(
+  reads: OrganizationFacts,
+  call: AskedOfFigures,
+  zone = timeZone(reads.organization.timeZone),
+): Promise<FiguresQuestion | Refusal> {
   const [first] = call.query.compare === 'off' ? [] : await reads.run('firstHour', {})
   const question = figuresQuestion(call, { zone, websites: reads.websites, firstHourMs: first?.hour_ms ?? null })
   if ('code' in question || question.compared === null || question.before === null) return question

@@ -5,20 +5,19 @@
 
 import { cellOf, restOf, sumCells, type Cell, type Counts, type Dimension } from '../../domain/figures/cells.ts'
 import type { VisitsBeside } from '../../domain/figures/overview.ts'
-import { stepAt, type TimeStep } from '../../domain/time-zones.ts'
+import type { TimeStep } from '../../domain/time-zones.ts'
 import { filterParameters } from '../../ports/facts/pages/figure-filters.ts'
 import type { CellRow } from '../../ports/facts/pages/raw-figures.ts'
 import type { StepRow } from '../../ports/facts/pages/rolled-figures.ts'
 import type { VisitFilters } from '../../ports/facts/pages/visits.ts'
 import { walkVisits } from '../reads/walk-visits.ts'
-import { readFigures, readSteps, readValueSteps, type FigureSource } from './read-figures.ts'
+import { countsBySteps, NO_COUNTS, readFigures, readSteps, readValueSteps, type FigureSource } from './read-figures.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 
 /** Each takes two statements of at most a quarter of a second. */
 const MOST_WINDOWS = 12
 /** A walk ends by its windows, not by a number of rows. */
 const MOST_ROWS = 1_000_000
-const NO_COUNTS: Counts = [0, 0, 0, 0, 0, 0, 0]
 
 /** Visits in each of these steps; null if they are left out. */
 export async function readVisitSteps(
@@ -67,12 +66,7 @@ async function readEachStep(source: FigureSource, steps: readonly TimeStep[]): P
   const period = { sinceMs: first.at, untilMs: last.until }
   const rows = await readWindows<StepRow>(source, period, (window) => source.reads.run('filteredVisitSteps', window))
   if (rows === null) return null
-  const sums = new Map(
-    sumCells(rows.map(({ at_ms: atMs, counts }) => cellOf({ value: String(stepAt(steps, atMs)), counts }))).map(
-      ([step, ...counts]) => [Number(step), counts],
-    ),
-  )
-  return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
+  return countsBySteps(rows, steps)
 }
 
 type FilteredWindow = VisitFilters & {

@@ -5,7 +5,7 @@ import type { HandlersOf } from '../http/call.ts'
 import { readChecklist } from './checklist.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { readSharedCommands } from './fan-out.ts'
-import { toldPage } from './told.ts'
+import { outcomesPage } from './install-outcomes.ts'
 import { listWebsites } from './websites.ts'
 
 export function figureHandlers(parts: FigureParts) {
@@ -14,7 +14,7 @@ export function figureHandlers(parts: FigureParts) {
     funnel: figurePage(parts, funnelPage),
     sources: figurePage(parts, sourcesPage),
     match: figurePage(parts, matchPage),
-    toldInstalls: figurePage(parts, toldPage),
+    installOutcomes: figurePage(parts, outcomesPage),
     sharedCommands: readSharedCommands(parts.scope),
     usage: usagePage(parts),
     checklist: readChecklist(parts),

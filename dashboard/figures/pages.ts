@@ -71,7 +71,7 @@ export function figurePage<Page extends object, Asked extends OrganizationCall &
 ) {
   return scope(async (reads, call: Asked) => {
     const zone = timeZone(reads.organization.timeZone)
-    const question = await readQuestion(reads, call)
+    const question = await readQuestion(reads, call, zone)
     if ('code' in question) return question
     const filters = readFilters(call.query.filter)
     if (!areFilters(filters)) return filters

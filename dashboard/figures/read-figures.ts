@@ -36,7 +36,7 @@ export interface FigureSource {
 const ROWS_AT_ONCE = 3_000
 /** Whole days, so that steps of a day are never cut. */
 const DAY_HOURS = 24
-const NO_COUNTS: Counts = [0, 0, 0, 0, 0, 0, 0]
+export const NO_COUNTS: Counts = [0, 0, 0, 0, 0, 0, 0]
 
 type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
 
@@ -110,16 +110,20 @@ async function sumSteps(source: FigureSource, steps: readonly TimeStep[], { roll
   const last = steps.at(-1)
   if (first === undefined || last === undefined) return []
   const period = { sinceMs: first.at, untilMs: last.until }
-  const cells: Cell[] = []
-  const add = ({ at_ms: atMs, counts }: CountedStep): void =>
-    void cells.push(cellOf({ value: String(stepAt(steps, atMs)), counts }))
+  const rows: CountedStep[] = []
   // Hours in which a step begins are read from the facts: their figures are not divided.
   const divided = dividedHours(steps.flatMap(({ at, until }) => [at, until]))
   for (const slice of slicesOf(source, period)) {
-    const rows = await source.reads.run('rolledSteps', { ...slice, ...rolled })
-    for (const row of rows) if (!divided.has(row.at_ms)) add(row)
+    const hours = await source.reads.run('rolledSteps', { ...slice, ...rolled })
+    rows.push(...hours.filter(({ at_ms: atMs }) => !divided.has(atMs)))
   }
-  for (const range of rawRanges(source, period, divided)) (await read(range)).forEach(add)
+  for (const range of rawRanges(source, period, divided)) rows.push(...(await read(range)))
+  return countsBySteps(rows, steps)
+}
+
+/** The counts of each step together; rows outside of all steps are left out. */
+export function countsBySteps(rows: readonly CountedStep[], steps: readonly TimeStep[]): readonly Counts[] {
+  const cells = rows.map(({ at_ms: atMs, counts }) => cellOf({ value: String(stepAt(steps, atMs)), counts }))
   const sums = new Map(sumCells(cells).map(([step, ...counts]) => [Number(step), counts]))
   return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
 }

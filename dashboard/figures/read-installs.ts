@@ -173,7 +173,7 @@ export async function readAgentPages({ reads }: FigureSource, slices: readonly I
 
 export const NO_INSTALLS: InstallCounts = recordOf(INSTALL_COUNTS, () => 0)
 
-function addCounts(one: InstallCounts = NO_INSTALLS, other: InstallCounts): InstallCounts {
+export function addCounts(one: InstallCounts = NO_INSTALLS, other: InstallCounts): InstallCounts {
   return recordOf(INSTALL_COUNTS, (name) => one[name] + other[name])
 }
 

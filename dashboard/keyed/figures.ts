@@ -2,13 +2,7 @@
 
 import type { Refusal } from '../../domain/errors.ts'
 import { namedCounts, VISIT_STEPS } from '../../domain/figures/cells.ts'
-import {
-  INSTALL_COUNTS,
-  ROW_LABELS,
-  type FigureRow,
-  type InstallCounts,
-  type InstallDimension,
-} from '../../domain/figures/installs.ts'
+import { ROW_LABELS, type FigureRow, type InstallCounts, type InstallDimension } from '../../domain/figures/installs.ts'
 import {
   askedMetrics,
   askedPeriod,
@@ -24,8 +18,9 @@ import { areFilters, readFilters } from '../../domain/figures/filters.ts'
 import { periodOf } from '../../domain/figures/periods.ts'
 import { timeZone, type TimeStep } from '../../domain/time-zones.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
+import { spanOf } from '../figures/asked-period.ts'
 import { figuresBy, type FigureParts, type ZonedSource } from '../figures/pages.ts'
-import { installSlices, NO_INSTALLS, readInstallSteps } from '../figures/read-installs.ts'
+import { addCounts, installSlices, NO_INSTALLS, readInstallSteps } from '../figures/read-installs.ts'
 import { readVisitSteps } from '../figures/filtered-visits.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
@@ -59,7 +54,7 @@ export function keyFigures({ scope, keyIds }: FigureParts) {
     const source = { reads, nowMs: call.nowMs, keyIds, zone: dates.zone, filters }
     const { rows: counted, totals } =
       by === undefined ? await countSteps(source, steps) : await countBy(source, steps, by)
-    const notKept = notKeptOf(reads.asked.kept ?? [], { at: period.sinceMs, until: period.untilMs }, dates)
+    const notKept = notKeptOf(reads.asked.kept ?? [], spanOf(period), dates)
     const rows = counted.map((row) => ({
       ...shownValue(row.of),
       bucket: bucket === undefined ? null : bucketText(bucket, row.step, dates),
@@ -90,11 +85,7 @@ function readAsked({ query, nowMs }: CallTo<'keyFigures'>, { organization }: Org
   const period = periodOf(asked, { nowMs, zone: dates.zone })
   if ('code' in period) return { ...period, extra: { ...period.extra, field: '/from' } } satisfies Refusal
   const { by, bucket } = query
-  const steps = askedSteps(
-    { bucket, isByValue: by !== undefined },
-    { at: period.sinceMs, until: period.untilMs },
-    dates,
-  )
+  const steps = askedSteps({ bucket, isByValue: by !== undefined }, spanOf(period), dates)
   return 'code' in steps ? steps : { dates, metrics, filters, period, steps }
 }
 
@@ -128,7 +119,7 @@ async function countBy(source: ZonedSource, steps: readonly TimeStep[], by: Inst
 
 function sumOfCounts(totals: readonly KeyCounts[]): KeyCounts {
   return totals.reduce((sum, each) => ({
-    installs: recordOf(INSTALL_COUNTS, (name) => sum.installs[name] + each.installs[name]),
+    installs: addCounts(sum.installs, each.installs),
     visits: sum.visits === null || each.visits === null ? null : addKeyVisits(sum.visits, each.visits),
   }))
 }

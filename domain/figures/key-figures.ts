@@ -8,6 +8,7 @@ import { stepsOf, type StepSize, type TimeStep } from '../time-zones.ts'
 import { keysOf, partialOf } from '../typed-keys.ts'
 import { areFilters, readFilters, type FigureFilter } from './filters.ts'
 import { INSTALL_KINDS } from './install-kinds.ts'
+import { wholeDayFrom } from './periods.ts'
 import { startOfDate, type ZoneDates } from './zone-dates.ts'
 
 export const KEY_METRICS = ['installs', 'visits', 'copied', 'matched'] as const
@@ -137,7 +138,7 @@ export interface NotKept {
 
 /** What a period lacks, because it is older than the websites keep their data; null if it lacks nothing. */
 export function notKeptOf(kept: readonly KeptSince[], { at }: TimeStep, { zone, dateIn }: ZoneDates): NotKept | null {
-  const firstDays = kept.map(({ sinceMs }) => (zone.dayOf(sinceMs) === sinceMs ? sinceMs : zone.dayAfter(sinceMs)))
+  const firstDays = kept.map(({ sinceMs }) => wholeDayFrom(sinceMs, zone))
   const all = Math.max(...firstDays)
   return all > at ? { before: dateIn(all), untilMs: Math.min(...firstDays) } : null
 }

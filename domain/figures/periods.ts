@@ -222,6 +222,10 @@ interface RetainedWebsite {
 export function firstKeptDay(websites: readonly RetainedWebsite[], { nowMs, zone }: PeriodClock): number {
   if (websites.length === 0) return 0
   const least = Math.min(...websites.map(({ retentionDays }) => retentionDays))
-  const oldest = nowMs - least * DAY_MS
-  return zone.dayOf(oldest) === oldest ? oldest : zone.dayAfter(oldest)
+  return wholeDayFrom(nowMs - least * DAY_MS, zone)
+}
+
+/** Start of the first day that lies whole after this moment. */
+export function wholeDayFrom(ms: number, zone: TimeZone): number {
+  return zone.dayOf(ms) === ms ? ms : zone.dayAfter(ms)
 }

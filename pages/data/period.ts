@@ -10,6 +10,7 @@ import {
   type PeriodName,
 } from '../../domain/figures/periods.ts'
 import { STEP_SIZES, type StepSize } from '../../domain/time-zones.ts'
+import { presentOf } from '../../domain/typed-keys.ts'
 import { valueFilters, type ValueFilters } from './value-filters.ts'
 
 export const PERIODS: Readonly<Record<PeriodName, { readonly title: string; readonly before: string }>> = {
@@ -57,10 +58,8 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 
 export function figureFilters(search: Readonly<Record<string, unknown>>): FigureFilters {
   const { website } = search
-  return {
-    ...periodFilters(search),
-    ...(typeof website === 'string' && website !== '' ? { website } : {}),
-  }
+  const one = typeof website === 'string' && website !== '' ? website : undefined
+  return { ...periodFilters(search), ...presentOf({ website: one }) }
 }
 
 function periodFilters({ period, from, to, compare, bucket }: Readonly<Record<string, unknown>>): PeriodFilters {
@@ -69,8 +68,7 @@ function periodFilters({ period, from, to, compare, bucket }: Readonly<Record<st
   const step = STEP_SIZES.find((each) => each === bucket)
   return {
     ...(known === undefined ? datesIn(from, to) : { period: known }),
-    ...(compared === undefined || compared === 'before' ? {} : { compare: compared }),
-    ...(step === undefined ? {} : { bucket: step }),
+    ...presentOf({ compare: compared === 'before' ? undefined : compared, bucket: step }),
   }
 }
 
@@ -83,13 +81,7 @@ function datesIn(from: unknown, to: unknown): PeriodFilters {
 
 /** What stands for the period in a request about figures, and in links to another page of figures. */
 export function periodParameters({ period, from, to, compare, bucket }: PeriodFilters): PeriodFilters {
-  return {
-    ...(period === undefined ? {} : { period }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(compare === undefined ? {} : { compare }),
-    ...(bucket === undefined ? {} : { bucket }),
-  }
+  return presentOf({ period, from, to, compare, bucket })
 }
 
 /** The period alone, for what has no chart and is not compared. */

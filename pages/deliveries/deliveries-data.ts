@@ -67,15 +67,15 @@ export function deliveriesQuery(organization: string, filters: FilteredFigures) 
   })
 }
 
-export type DestinationTold = JsonFrom<'toldInstalls'>['destinations'][number]
+export type ShownOutcomes = JsonFrom<'installOutcomes'>['destinations'][number]
 
 /** What became of the installs of the period at each advertising destination. */
-export function toldQuery(organization: string, filters: FilteredFigures) {
+export function outcomesQuery(organization: string, filters: FilteredFigures) {
   const { website, filter } = filters
   const address = `${path(PATH, { organization })}/installs${query({ ...dateParameters(filters), website, filter })}`
   return queryOptions({
     queryKey: [DELIVERIES_KEY, organization, address],
-    queryFn: ({ signal }) => ask<JsonFrom<'toldInstalls'>>(address, { signal }),
+    queryFn: ({ signal }) => ask<JsonFrom<'installOutcomes'>>(address, { signal }),
     placeholderData: keepPreviousData,
   })
 }

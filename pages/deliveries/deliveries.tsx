@@ -14,7 +14,7 @@ import { useOrganization, type OwnOrganization } from '../shell/organization.tsx
 import { DeadLetters, ProviderErrors } from './causes.tsx'
 import { deliveriesPath, deliveriesQuery, type DeliveryFigures } from './deliveries-data.ts'
 import { Destinations } from './destinations.tsx'
-import { InstallsTold } from './told.tsx'
+import { InstallOutcomes } from './install-outcomes.tsx'
 
 export function DeliveriesPage(): ReactNode {
   const organization = useOrganization()
@@ -69,7 +69,7 @@ function Parts({
   return (
     <>
       <Destinations organization={id} filters={filters} figures={figures} />
-      <InstallsTold organization={id} filters={filters} />
+      <InstallOutcomes organization={id} filters={filters} />
       <DeadLetters organization={id} filters={filters} figures={figures} mayReplay={role !== 'Viewer'} />
       <ProviderErrors organization={id} filters={filters} figures={figures} />
     </>

@@ -6,7 +6,7 @@ import { axisTicks } from './axis.ts'
 import { Drawing } from './drawing.tsx'
 
 const TILES = [
-  { title: 'Installs', value: 284, isShown: true },
+  { title: 'Installs', value: 284 },
   { title: 'Match rate', value: 0.71 },
   { title: 'With a known source', value: 163 },
   { title: 'Visits', value: 2_137 },
@@ -27,9 +27,9 @@ export function ExampleFrame(): ReactNode {
         What will be here <small>Example</small>
       </h2>
       <ul className="tiles metrics">
-        {TILES.map(({ title, value, ...more }) => (
+        {TILES.map(({ title, value }, place) => (
           <li key={title}>
-            <div className="tile" aria-current={'isShown' in more ? 'true' : undefined}>
+            <div className="tile" aria-current={place === 0 ? 'true' : undefined}>
               <span className="title">{title}</span>
               <strong>{value < 1 ? `${Math.round(100 * value)} %` : value.toLocaleString()}</strong>
             </div>

@@ -55,7 +55,7 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   funnel: `funnel?${PERIOD}`,
   sources: `sources?by=page&${PERIOD}`,
   match: `match?website=acme-one&${PERIOD}`,
-  toldInstalls: `deliveries/installs?${PERIOD}`,
+  installOutcomes: `deliveries/installs?${PERIOD}`,
   sharedCommands: `shared-commands?${PERIOD}`,
   usage: 'usage',
   checklist: 'checklist',

@@ -242,7 +242,7 @@ const OTHERS = [
 ]
 
 /** An install without a visit, of which a later event of its machine tells. */
-function toldLater(untilMs: number): readonly LogRecord[] {
+function laterOutcomes(untilMs: number): readonly LogRecord[] {
   const own = { organization: SCALE_ORGANIZATION, website: MAIN, installationId: 'scale-told-later' }
   const receivedAtMs = untilMs - 30 * MINUTE_MS
   const matched = {
@@ -267,7 +267,7 @@ function toldLater(untilMs: number): readonly LogRecord[] {
 export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Promise<void> {
   const filledIn = { organization: SCALE_ORGANIZATION, subject: MAIN, type: EXAMPLE_DATA.activityType }
   await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
-  await storeCounted(facts, toldLater(untilMs), () => untilMs)
+  await storeCounted(facts, laterOutcomes(untilMs), () => untilMs)
   const result: UnfinishedReplay = { starts: 1, failure: 'too_many_installations' }
   const failed: RowOf<'decision_replay_results'> = {
     organization: SCALE_ORGANIZATION,

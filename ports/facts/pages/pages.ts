@@ -13,7 +13,7 @@ import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
 import { SPEND_QUERIES } from './spend.ts'
 import { STREAM_PAGE_QUERIES } from './streams.ts'
-import { TOLD_QUERIES } from './told-installs.ts'
+import { OUTCOME_QUERIES } from './install-outcomes.ts'
 import { VISIT_QUERIES } from './visits.ts'
 import { WEBHOOK_QUERIES } from './webhooks.ts'
 
@@ -28,7 +28,7 @@ export const PAGE_QUERIES = {
   ...REPLAY_PAGE_QUERIES,
   ...SPEND_QUERIES,
   ...STREAM_PAGE_QUERIES,
-  ...TOLD_QUERIES,
+  ...OUTCOME_QUERIES,
   ...VISIT_QUERIES,
   ...WEBHOOK_QUERIES,
 } as const

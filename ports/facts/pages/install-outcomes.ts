@@ -1,12 +1,12 @@
 /** The SQL texts behind what became of installs at the destinations that get installs alone. */
 
-import type { LaterTold, ToldGroup } from '../../../domain/delivery/told-installs.ts'
+import type { EventDelivery, LaterEvent, OutcomeGroup } from '../../../domain/delivery/install-outcomes.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { once, pageOf, withinPeriod } from '../query-parts.ts'
 import { eventsSql, type InstallPeriod } from './counted-installs.ts'
 import { momentAt, OF_ORGANIZATION, websitesAsked, type WebsitesOfOne } from './ranges.ts'
 
-/** An install without a visit is told by the first later event that has one, if that comes within this time. */
+/** The delivery of an install without a visit is that of the first later event that has one, if that comes within this time. */
 const LATER_MS = 7 * DAY_MS
 const MOST_GROUPS = 5_000
 const MOST_LATER = 20_000
@@ -26,15 +26,15 @@ function deliveryStates(condition: string): string {
     FROM deliveries WHERE ${condition} AND provider IN {providers:Array(String)} GROUP BY website, event_id, destination)`
 }
 
-export const TOLD_QUERIES = {
+export const OUTCOME_QUERIES = {
   installsByWebsite: pageOf<InstallPeriod, { readonly website: string; readonly installs: number }>(
     (period) =>
       `SELECT website, count() AS installs FROM ${eventsSql(period, ['website', 'kind'])} WHERE kind = 'install'
       GROUP BY website ORDER BY website LIMIT ${MOST_GROUPS}`,
   ),
 
-  /** Installs that are told by their own events, at these providers. */
-  toldInstalls: pageOf<InstallPeriod & Providers, ToldGroup>(
+  /** Installs whose deliveries are those of their own events, at these providers. */
+  installOutcomes: pageOf<InstallPeriod & Providers, OutcomeGroup>(
     (period) => `
     SELECT website, destination, at_provider AS provider, last.1 AS status, last.2 AS reason, count() AS installs
     FROM ${deliveryStates(`${websitesAsked(period)} AND ${withinPeriod('install_received_at')}`)}
@@ -44,7 +44,7 @@ export const TOLD_QUERIES = {
   ),
 
   /** Installs that have the visit of a later event, with each matched event of their machine within seven days, and themselves. */
-  laterTold: pageOf<InstallPeriod, LaterTold>((period) => {
+  laterEvents: pageOf<InstallPeriod, LaterEvent>((period) => {
     const install = installsOf(period, ['website', 'installation_id', 'event_id', 'received_at'], true)
     const soon = `received_at >= ${momentAt(period.since_ms)} AND received_at < ${momentAt(period.until_ms + LATER_MS)}`
     return `SELECT install.website AS website, install.event_id AS install_id, event.event_id AS event_id FROM ${install} AS install
@@ -56,16 +56,9 @@ export const TOLD_QUERIES = {
   }),
 
   /** How the deliveries of these events stand, by their keys. */
-  toldEvents: pageOf<
+  eventDeliveries: pageOf<
     WebsitesOfOne & Providers & { readonly of_websites: readonly string[]; readonly event_ids: readonly string[] },
-    {
-      readonly website: string
-      readonly event_id: string
-      readonly destination: string
-      readonly provider: string
-      readonly status: string
-      readonly reason: string
-    }
+    EventDelivery
   >(`SELECT website, event_id, destination, at_provider AS provider, last.1 AS status, last.2 AS reason
     FROM ${deliveryStates(`${OF_ORGANIZATION} AND (website, event_id) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)})`)}
     ORDER BY website, event_id, destination LIMIT ${MOST_LATER}`),

@@ -1,7 +1,7 @@
 /** What became of installs at a destination that gets installs alone: each of them is delivered, waits, has ended otherwise, or has no delivery there. */
 
 /** Installs of a website whose delivery to a destination stands alike. */
-export interface ToldGroup {
+export interface OutcomeGroup {
   readonly website: string
   readonly destination: string
   readonly provider: string
@@ -10,14 +10,15 @@ export interface ToldGroup {
   readonly installs: number
 }
 
-/** An install that has the visit of a later event, and an event that may tell of it: itself among them. */
-export interface LaterTold {
+/** An install that has the visit of a later event, and one of the events whose delivery may stand for it: its own among them. */
+export interface LaterEvent {
   readonly website: string
   readonly install_id: string
   readonly event_id: string
 }
 
-interface ToldEvent {
+/** How the delivery of an event stands. */
+export interface EventDelivery {
   readonly website: string
   readonly event_id: string
   readonly destination: string
@@ -30,11 +31,12 @@ interface ToldEvent {
 const BEST_FIRST = ['delivered', 'retrying', 'pending', 'failed', 'expired', 'skipped']
 
 /** One group for each install and destination, by the delivery that counts. */
-export function toldLater(later: readonly LaterTold[], events: readonly ToldEvent[]): readonly ToldGroup[] {
-  const place = ({ status }: ToldEvent): number => BEST_FIRST.indexOf(status)
-  const best = new Map<string, ToldEvent>()
+export function laterOutcomes(later: readonly LaterEvent[], events: readonly EventDelivery[]): readonly OutcomeGroup[] {
+  const place = ({ status }: EventDelivery): number => BEST_FIRST.indexOf(status)
+  const best = new Map<string, EventDelivery>()
+  const byEvent = Map.groupBy(events, ({ website, event_id: id }) => `${website}\t${id}`)
   for (const { website, install_id: install, event_id: id } of later)
-    for (const event of events.filter((each) => each.website === website && each.event_id === id)) {
+    for (const event of byEvent.get(`${website}\t${id}`) ?? []) {
       const key = [website, install, event.destination].join('\t')
       const known = best.get(key)
       if (known === undefined || place(event) < place(known)) best.set(key, event)
@@ -49,20 +51,20 @@ export function toldLater(later: readonly LaterTold[], events: readonly ToldEven
   }))
 }
 
-interface ToldDestination {
+interface OutcomeDestination {
   readonly website: string
   readonly id: string
   readonly displayName: string
   readonly provider: string
 }
 
-interface ToldReason {
+interface SkippedFor {
   readonly reason: string
   readonly installs: number
 }
 
 /** All but `installs` add up to it. */
-export interface ToldInstalls extends ToldDestination {
+export interface InstallOutcomes extends OutcomeDestination {
   /** Of its website. */
   readonly installs: number
   readonly delivered: number
@@ -71,7 +73,7 @@ export interface ToldInstalls extends ToldDestination {
   readonly failed: number
   readonly expired: number
   /** By reason, the commonest first. */
-  readonly skipped: readonly ToldReason[]
+  readonly skipped: readonly SkippedFor[]
   /** They came before the destination was there, or have just come. */
   readonly none: number
 }
@@ -81,12 +83,12 @@ interface CountedWebsite {
   readonly installs: number
 }
 
-/** Those that are configured, in their order, and then those that are gone and were told of an install. */
-export function toldInstalls(
-  destinations: readonly ToldDestination[],
-  groups: readonly ToldGroup[],
+/** Those that are configured, in their order, and then those that are gone and have a delivery of an install. */
+export function installOutcomes(
+  destinations: readonly OutcomeDestination[],
+  groups: readonly OutcomeGroup[],
   websites: readonly CountedWebsite[],
-): readonly ToldInstalls[] {
+): readonly InstallOutcomes[] {
   const gone = groups.filter(
     (group) => !destinations.some(({ website, id }) => website === group.website && id === group.destination),
   )
@@ -97,7 +99,7 @@ export function toldInstalls(
     ]),
   )
   return [...destinations, ...formerly.values()].map((destination) =>
-    toldAt(
+    outcomesAt(
       destination,
       groups.filter(({ website, destination: id }) => website === destination.website && id === destination.id),
       websites.find(({ website }) => website === destination.website)?.installs ?? 0,
@@ -105,12 +107,16 @@ export function toldInstalls(
   )
 }
 
-function toldAt(destination: ToldDestination, groups: readonly ToldGroup[], counted: number): ToldInstalls {
+function outcomesAt(
+  destination: OutcomeDestination,
+  groups: readonly OutcomeGroup[],
+  counted: number,
+): InstallOutcomes {
   const installsIn = (...statuses: readonly string[]): number =>
     groups.reduce((sum, { status, installs }) => sum + (statuses.includes(status) ? installs : 0), 0)
-  const told = groups.reduce((sum, { installs }) => sum + installs, 0)
+  const known = groups.reduce((sum, { installs }) => sum + installs, 0)
   // An install that came in between is in the groups alone.
-  const installs = Math.max(counted, told)
+  const installs = Math.max(counted, known)
   return {
     ...destination,
     installs,
@@ -122,6 +128,6 @@ function toldAt(destination: ToldDestination, groups: readonly ToldGroup[], coun
       .filter(({ status }) => status === 'skipped')
       .map(({ reason, installs: skipped }) => ({ reason, installs: skipped }))
       .toSorted((a, b) => b.installs - a.installs),
-    none: installs - told,
+    none: installs - known,
   }
 }

@@ -8,36 +8,36 @@ import { shownCount } from '../parts/numbers.tsx'
 import { Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
-import { toldQuery, type DestinationTold as Told } from './deliveries-data.ts'
+import { outcomesQuery, type ShownOutcomes } from './deliveries-data.ts'
 import { sentenceOfReason } from './words.ts'
 
-interface ToldProps {
+interface OutcomesProps {
   readonly organization: string
   readonly filters: FilteredFigures
 }
 
 /** Nothing if no destination gets installs alone. */
-export function InstallsTold({ organization, filters }: ToldProps): ReactNode {
-  const options = toldQuery(organization, filters)
+export function InstallOutcomes({ organization, filters }: OutcomesProps): ReactNode {
+  const options = outcomesQuery(organization, filters)
   const query = useQuery(options)
   const { data, error } = query
   const destinations = data?.destinations ?? []
   if (data !== undefined && destinations.length === 0) return null
   return (
-    <section aria-labelledby="told">
-      <h2 id="told">Installs at advertising destinations</h2>
+    <section aria-labelledby="outcomes">
+      <h2 id="outcomes">Installs at advertising destinations</h2>
       <Problem error={error} />
       <Waiting what="installs" query={query} queryKey={options.queryKey} />
-      {data !== undefined && <ToldTable destinations={destinations} />}
+      {data !== undefined && <OutcomesTable destinations={destinations} />}
     </section>
   )
 }
 
-function ToldTable({ destinations }: { readonly destinations: readonly Told[] }): ReactNode {
+function OutcomesTable({ destinations }: { readonly destinations: readonly ShownOutcomes[] }): ReactNode {
   return (
     <>
       <div className="wide">
-        <table className="list stacks told">
+        <table className="list stacks">
           <TableHead
             columns={['Destination', { figure: 'installs' }, ...COLUMNS.map(({ title }) => ({ number: title }))]}
           />
@@ -73,16 +73,19 @@ function ToldTable({ destinations }: { readonly destinations: readonly Told[] })
 }
 
 const COLUMNS = [
-  { title: 'Delivered', countOf: ({ delivered }: Told) => delivered },
-  { title: 'Waiting', countOf: ({ waiting }: Told) => waiting },
-  { title: 'Failed', countOf: ({ failed }: Told) => failed },
-  { title: 'Too late', countOf: ({ expired }: Told) => expired },
-  { title: 'Not sent', countOf: ({ skipped }: Told) => skipped.reduce((sum, { installs }) => sum + installs, 0) },
-  { title: 'Without', countOf: ({ none }: Told) => none },
+  { title: 'Delivered', countOf: ({ delivered }: ShownOutcomes) => delivered },
+  { title: 'Waiting', countOf: ({ waiting }: ShownOutcomes) => waiting },
+  { title: 'Failed', countOf: ({ failed }: ShownOutcomes) => failed },
+  { title: 'Too late', countOf: ({ expired }: ShownOutcomes) => expired },
+  {
+    title: 'Not sent',
+    countOf: ({ skipped }: ShownOutcomes) => skipped.reduce((sum, { installs }) => sum + installs, 0),
+  },
+  { title: 'Without', countOf: ({ none }: ShownOutcomes) => none },
 ] as const
 
 /** Why installs were not sent, by destination. */
-function NotSent({ destinations }: { readonly destinations: readonly Told[] }): ReactNode {
+function NotSent({ destinations }: { readonly destinations: readonly ShownOutcomes[] }): ReactNode {
   const rows = destinations.flatMap(({ website, id, displayName, skipped }) =>
     skipped.map(({ reason, installs }) => ({ website, id, name: displayName || id, reason, installs })),
   )

@@ -1,0 +1,36 @@
+/** Which delivery stands for an install that a later event of its machine tells of. */
+
+import { expect } from 'chai'
+
+import { laterOutcomes } from '../../domain/delivery/install-outcomes.ts'
+
+const delivery = (event_id: string, destination: string, status: string, website = 'site') => ({
+  website,
+  event_id,
+  destination,
+  provider: 'meta',
+  status,
+  reason: status === 'skipped' ? 'unmatched' : '',
+})
+
+describe('an install that has the visit of a later event', () => {
+  it('counts once for each destination, by the delivery that got furthest', () => {
+    const later = ['install', 'first-run', 'again'].map((event_id) => ({
+      website: 'site',
+      install_id: 'install',
+      event_id,
+    }))
+    const groups = laterOutcomes(later, [
+      delivery('install', 'ads', 'skipped'),
+      delivery('first-run', 'ads', 'delivered'),
+      delivery('again', 'ads', 'skipped'),
+      delivery('install', 'more-ads', 'skipped'),
+      delivery('first-run', 'more-ads', 'failed'),
+      delivery('first-run', 'ads', 'pending', 'another-site'),
+    ])
+    expect(groups.map(({ destination, status, installs }) => [destination, status, installs])).to.deep.equal([
+      ['ads', 'delivered', 1],
+      ['more-ads', 'failed', 1],
+    ])
+  })
+})
