@@ -38,7 +38,9 @@ export interface TimeZone {
   readonly dayOf: (ms: number) => number
   /** Start of the day after it. */
   readonly dayAfter: (ms: number) => number
-  /** The date that its clocks show: midnight of it, as if that were UTC. Days are added to it and months taken from it with UTC's calendar. */
+  /** What its clocks show, to the minute, as if that were UTC. */
+  readonly clockOf: (ms: number) => number
+  /** The date that they show: midnight of it, likewise. Days are added to it and months taken from it with UTC's calendar. */
   readonly dateOf: (ms: number) => number
   /** Start of the day of such a date. A date that the zone left out begins with the day after it, or before it. */
   readonly startOf: (date: number) => number
@@ -59,6 +61,10 @@ export function timeZone(name: string): TimeZone {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
     const of = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
     return { date: Date.UTC(of('year'), of('month') - 1, of('day')), hour: of('hour'), minute: of('minute') }
+  }
+  const clockOf = (ms: number): number => {
+    const { date, hour, minute } = local(ms)
+    return date + hour * HOUR_MS + minute * MINUTE_MS
   }
   const isStartOfHour = (ms: number): boolean =>
     local(ms).minute === 0 || local(ms).hour !== local(ms - QUARTER_MS).hour
@@ -85,11 +91,11 @@ export function timeZone(name: string): TimeZone {
     hourAfter,
     dayOf,
     dayAfter: (ms) => dayOf(dayOf(ms) + INTO_NEXT_DAY_MS),
+    clockOf,
     dateOf: (ms) => local(ms).date,
     startOf: (date) => {
       const noon = date + 12 * HOUR_MS
-      const { date: shown, hour, minute } = local(noon)
-      return dayOf(noon + (noon - (shown + hour * HOUR_MS + minute * MINUTE_MS)))
+      return dayOf(noon + (noon - clockOf(noon)))
     },
   }
 }

@@ -12,7 +12,6 @@ import {
   type KeyMetric,
   type NotKept,
 } from '../../domain/figures/key-figures.ts'
-import { zoneDates } from '../../domain/figures/zone-dates.ts'
 import { visitsBeside } from '../../domain/figures/overview.ts'
 import { areFilters, readFilters } from '../../domain/figures/filters.ts'
 import { periodOf } from '../../domain/figures/periods.ts'
@@ -49,15 +48,15 @@ export function keyFigures({ scope, keyIds }: FigureParts) {
   return scope(async (reads, call: CallTo<'keyFigures'>) => {
     const asked = readAsked(call, reads)
     if ('code' in asked) return asked
-    const { period, metrics, steps, filters, dates } = asked
+    const { period, metrics, steps, filters, zone } = asked
     const { by, bucket } = call.query
-    const source = { reads, nowMs: call.nowMs, keyIds, zone: dates.zone, filters }
+    const source = { reads, nowMs: call.nowMs, keyIds, zone, filters }
     const { rows: counted, totals } =
       by === undefined ? await countSteps(source, steps) : await countBy(source, steps, by)
-    const notKept = notKeptOf(reads.asked.kept ?? [], spanOf(period), dates)
+    const notKept = notKeptOf(reads.asked.kept ?? [], spanOf(period), zone)
     const rows = counted.map((row) => ({
       ...shownValue(row.of),
-      bucket: bucket === undefined ? null : bucketText(bucket, row.step, dates),
+      bucket: bucket === undefined ? null : bucketText(bucket, row.step, zone),
       ...(isKept(row.step, notKept) ? measured(metrics, row) : recordOf(metrics, () => null)),
     }))
     if (call.wantsCsv) {
@@ -65,7 +64,7 @@ export function keyFigures({ scope, keyIds }: FigureParts) {
       return csvAnswer([...named, ...metrics], rows)
     }
     return answer({
-      timeZone: dates.zone.name,
+      timeZone: zone.name,
       rows,
       total: measured(metrics, sumOfCounts(totals)),
       notKept: notKept === null ? null : { before: notKept.before },
@@ -75,18 +74,18 @@ export function keyFigures({ scope, keyIds }: FigureParts) {
 
 /** Refused if a parameter is none, or asks for too much. */
 function readAsked({ query, nowMs }: CallTo<'keyFigures'>, { organization }: OrganizationFacts) {
-  const dates = zoneDates(timeZone(organization.timeZone))
+  const zone = timeZone(organization.timeZone)
   const metrics = askedMetrics(query.metrics)
   if ('code' in metrics) return metrics
   const filters = readFilters(query.filter)
   if (!areFilters(filters)) return filters
-  const asked = askedPeriod(query, dates)
+  const asked = askedPeriod(query, zone)
   if ('code' in asked) return asked
-  const period = periodOf(asked, { nowMs, zone: dates.zone })
+  const period = periodOf(asked, { nowMs, zone })
   if ('code' in period) return { ...period, extra: { ...period.extra, field: '/from' } } satisfies Refusal
   const { by, bucket } = query
-  const steps = askedSteps({ bucket, isByValue: by !== undefined }, spanOf(period), dates)
-  return 'code' in steps ? steps : { dates, metrics, filters, period, steps }
+  const steps = askedSteps({ bucket, isByValue: by !== undefined }, spanOf(period), zone)
+  return 'code' in steps ? steps : { zone, metrics, filters, period, steps }
 }
 
 /** As the overview counts over time. */

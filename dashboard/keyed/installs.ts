@@ -2,7 +2,6 @@
 
 import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS } from '../../domain/collection/visit-source.ts'
 import { askedListFilters, askedPeriod, type KeyListFilters } from '../../domain/figures/key-figures.ts'
-import { zoneDates } from '../../domain/figures/zone-dates.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { timeZone } from '../../domain/time-zones.ts'
 import { KEY_INSTALL_COLUMNS, KEY_ROUTES } from '../api/keyed.ts'
@@ -24,7 +23,7 @@ export function keyInstalls({ scope, cursors, clock }: KeyInstallParts) {
   return scope(async (reads, call: CallTo<'keyInstalls'>) => {
     const list = `keyed installs\0${reads.organization.id}`
     const { query } = call
-    const asked = askedPeriod(query, zoneDates(timeZone(reads.organization.timeZone)))
+    const asked = askedPeriod(query, timeZone(reads.organization.timeZone))
     if ('code' in asked) return asked
     const filters = askedListFilters(query.filter)
     if ('code' in filters) return filters

@@ -4,12 +4,12 @@ import { LAST_MOMENT_MS } from '../durations.ts'
 import { refuseField, type Refusal } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES, RESOLUTIONS } from '../model.ts'
-import { stepsOf, type StepSize, type TimeStep } from '../time-zones.ts'
+import { stepsOf, type StepSize, type TimeStep, type TimeZone } from '../time-zones.ts'
 import { keysOf, partialOf } from '../typed-keys.ts'
 import { areFilters, readFilters, type FigureFilter } from './filters.ts'
 import { INSTALL_KINDS } from './install-kinds.ts'
 import { wholeDayFrom } from './periods.ts'
-import { startOfDate, type ZoneDates } from './zone-dates.ts'
+import { dateText, startOfDate, timeText } from './zone-dates.ts'
 
 export const KEY_METRICS = ['installs', 'visits', 'copied', 'matched'] as const
 export type KeyMetric = (typeof KEY_METRICS)[number]
@@ -41,24 +41,24 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{
 /** From the beginning of a day, or a moment, to the end of a day, or a moment. */
 export function askedPeriod(
   { from, to }: { readonly from?: string; readonly to?: string },
-  dates: ZoneDates,
+  zone: TimeZone,
 ): OpenPeriod | Refusal {
-  const since = from === undefined ? undefined : beginning(from, dates)
-  const until = to === undefined ? undefined : ending(to, dates)
-  if (since === null) return refuseTime('/from', dates)
-  if (until === null) return refuseTime('/to', dates)
+  const since = from === undefined ? undefined : beginning(from, zone)
+  const until = to === undefined ? undefined : ending(to, zone)
+  if (since === null) return refuseTime('/from', zone)
+  if (until === null) return refuseTime('/to', zone)
   if (since !== undefined && until !== undefined && since >= until) return refuseField('/from', 'must be before to')
   return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
 }
 
-function beginning(text: string, dates: ZoneDates): number | null {
-  return withinTime(DATE.test(text) ? startOfDate(dates.zone, text) : momentIn(text))
+function beginning(text: string, zone: TimeZone): number | null {
+  return withinTime(DATE.test(text) ? startOfDate(zone, text) : momentIn(text))
 }
 
-function ending(text: string, dates: ZoneDates): number | null {
+function ending(text: string, zone: TimeZone): number | null {
   if (!DATE.test(text)) return withinTime(momentIn(text))
-  const start = startOfDate(dates.zone, text)
-  return withinTime(start === null ? null : dates.zone.dayAfter(start))
+  const start = startOfDate(zone, text)
+  return withinTime(start === null ? null : zone.dayAfter(start))
 }
 
 function momentIn(text: string): number | null {
@@ -70,7 +70,7 @@ function withinTime(ms: number | null): number | null {
   return ms !== null && ms >= 0 && ms <= LAST_MOMENT_MS ? ms : null
 }
 
-function refuseTime(field: string, { zone: { name } }: ZoneDates): Refusal {
+function refuseTime(field: string, { name }: TimeZone): Refusal {
   return refuseField(
     field,
     `must be a day of the time zone ${name} such as 2026-11-28, or a moment such as 2026-11-28T09:00:00Z (a plus sign is written %2B)`,
@@ -109,10 +109,10 @@ export function askedListFilters(texts: readonly string[] = []): KeyListFilters 
 export function askedSteps(
   { bucket, isByValue }: { readonly bucket: StepSize | undefined; readonly isByValue: boolean },
   period: TimeStep,
-  dates: ZoneDates,
+  zone: TimeZone,
 ): readonly TimeStep[] | Refusal {
   if (bucket === undefined) return [period]
-  const steps = stepsOf(dates.zone, period, bucket)
+  const steps = stepsOf(zone, period, bucket)
   const most = isByValue ? LIMITS.keyBucketsByValue : LIMITS.keyBuckets
   if (steps.length <= most) return steps
   const what = isByValue ? 'with by, an answer has' : 'an answer has'
@@ -120,8 +120,8 @@ export function askedSteps(
 }
 
 /** How a row says which time it is for: an hour with its offset, a day, or the first day of a week that is in the period. */
-export function bucketText(bucket: StepSize, { at }: TimeStep, { dateIn, timeIn }: ZoneDates): string {
-  return bucket === 'hour' ? timeIn(at) : dateIn(at)
+export function bucketText(bucket: StepSize, { at }: TimeStep, zone: TimeZone): string {
+  return bucket === 'hour' ? timeText(zone, at) : dateText(zone, at)
 }
 
 /** Of each website that is asked for: facts from this moment on are kept. */
@@ -137,8 +137,8 @@ export interface NotKept {
 }
 
 /** What a period lacks, because it is older than the websites keep their data; null if it lacks nothing. */
-export function notKeptOf(kept: readonly KeptSince[], { at }: TimeStep, { zone, dateIn }: ZoneDates): NotKept | null {
+export function notKeptOf(kept: readonly KeptSince[], { at }: TimeStep, zone: TimeZone): NotKept | null {
   const firstDays = kept.map(({ sinceMs }) => wholeDayFrom(sinceMs, zone))
   const all = Math.max(...firstDays)
-  return all > at ? { before: dateIn(all), untilMs: Math.min(...firstDays) } : null
+  return all > at ? { before: dateText(zone, all), untilMs: Math.min(...firstDays) } : null
 }

@@ -4,40 +4,16 @@ import { MINUTE_MS } from '../durations.ts'
 import type { TimeZone } from '../time-zones.ts'
 import { dateOfText } from './periods.ts'
 
-/** What the clocks of a zone show, as texts. */
-export interface ZoneDates {
-  readonly zone: TimeZone
-  /** The day that a moment is in, as ISO 8601 writes it: `2026-11-28`. */
-  readonly dateIn: (ms: number) => string
-  /** The moment with the offset of the zone from UTC: `2026-11-28T09:00:00+01:00`. */
-  readonly timeIn: (ms: number) => string
+/** The day that a moment is in, as ISO 8601 writes it: `2026-11-28`. */
+export function dateText(zone: TimeZone, ms: number): string {
+  return new Date(zone.dateOf(ms)).toISOString().slice(0, 'yyyy-mm-dd'.length)
 }
 
-/** Makes a formatter, which costs more than what it formats: one for each question. */
-export function zoneDates(zone: TimeZone): ZoneDates {
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone: zone.name,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-  })
-  const local = (ms: number) => {
-    const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
-    const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
-    return { date: `${of('year').padStart(4, '0')}-${of('month')}-${of('day')}`, time: `${of('hour')}:${of('minute')}` }
-  }
-  return {
-    zone,
-    dateIn: (ms) => local(ms).date,
-    timeIn(ms) {
-      const { date, time } = local(ms)
-      const offsetMs = Date.parse(`${date}T${time}:00Z`) - Math.floor(ms / MINUTE_MS) * MINUTE_MS
-      return `${date}T${time}:00${offsetText(offsetMs / MINUTE_MS)}`
-    },
-  }
+/** The moment with the offset of the zone from UTC: `2026-11-28T09:00:00+01:00`. */
+export function timeText(zone: TimeZone, ms: number): string {
+  const clockMs = zone.clockOf(ms)
+  const offset = (clockMs - Math.floor(ms / MINUTE_MS) * MINUTE_MS) / MINUTE_MS
+  return new Date(clockMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length) + offsetText(offset)
 }
 
 function offsetText(minutes: number): string {

@@ -11,11 +11,10 @@ import {
   bucketText,
   notKeptOf,
 } from '../../../domain/figures/key-figures.ts'
-import { startOfDate, zoneDates } from '../../../domain/figures/zone-dates.ts'
+import { dateText, startOfDate, timeText } from '../../../domain/figures/zone-dates.ts'
 import { timeZone } from '../../../domain/time-zones.ts'
 
-const datesOf = (name: string) => zoneDates(timeZone(name))
-const BERLIN = datesOf('Europe/Berlin')
+const BERLIN = timeZone('Europe/Berlin')
 const ms = Date.parse
 const messageOf = (value: unknown): unknown => {
   const { extra = {} } = value as { readonly extra?: Readonly<Record<string, unknown>> }
@@ -31,9 +30,9 @@ describe('days of a time zone as texts', () => {
       ['Pacific/Pago_Pago', '2026-11-28', '2026-11-28T11:00:00Z'],
       ['UTC', '2026-02-28', '2026-02-28T00:00:00Z'],
     ] as const) {
-      const dates = datesOf(name)
-      expect(startOfDate(dates.zone, date), name).to.equal(ms(start))
-      expect([dates.dateIn(ms(start)), dates.dateIn(ms(start) - 1)], name).to.deep.equal([
+      const zone = timeZone(name)
+      expect(startOfDate(zone, date), name).to.equal(ms(start))
+      expect([dateText(zone, ms(start)), dateText(zone, ms(start) - 1)], name).to.deep.equal([
         date,
         new Date(ms(`${date}T00:00:00Z`) - 1).toISOString().slice(0, 10),
       ])
@@ -42,14 +41,14 @@ describe('days of a time zone as texts', () => {
 
   it('are none that the calendar or the zone does not have', () => {
     for (const date of ['2026-02-29', '2026-13-01', '2026-02-31'])
-      expect(startOfDate(BERLIN.zone, date), date).to.equal(null)
+      expect(startOfDate(BERLIN, date), date).to.equal(null)
     expect(startOfDate(timeZone('Pacific/Apia'), '2011-12-30')).to.equal(null)
   })
 
   it('have hours with their offset from UTC', () => {
-    expect(BERLIN.timeIn(ms('2026-11-28T08:00:00Z'))).to.equal('2026-11-28T09:00:00+01:00')
-    expect(datesOf('America/St_Johns').timeIn(ms('2026-11-28T00:30:00Z'))).to.equal('2026-11-27T21:00:00-03:30')
-    expect(datesOf('UTC').timeIn(0)).to.equal('1970-01-01T00:00:00+00:00')
+    expect(timeText(BERLIN, ms('2026-11-28T08:00:00Z'))).to.equal('2026-11-28T09:00:00+01:00')
+    expect(timeText(timeZone('America/St_Johns'), ms('2026-11-28T00:30:00Z'))).to.equal('2026-11-27T21:00:00-03:30')
+    expect(timeText(timeZone('UTC'), 0)).to.equal('1970-01-01T00:00:00+00:00')
   })
 })
 
@@ -116,7 +115,7 @@ describe('what programs ask of figures', () => {
 
   it('says which days are not kept: those before the first whole one that every website keeps', () => {
     const period = { at: ms('2026-11-01T00:00:00Z'), until: ms('2026-11-28T00:00:00Z') }
-    const utc = datesOf('UTC')
+    const utc = timeZone('UTC')
     const kept = [{ sinceMs: ms('2026-11-05T10:00:00Z') }, { sinceMs: ms('2026-11-03T00:00:00Z') }]
     expect(notKeptOf(kept, period, utc)).to.deep.equal({ before: '2026-11-06', untilMs: ms('2026-11-03T00:00:00Z') })
     expect(notKeptOf([{ sinceMs: period.at }], period, utc)).to.equal(null)
