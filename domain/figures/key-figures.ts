@@ -9,7 +9,7 @@ import { keysOf, partialOf } from '../typed-keys.ts'
 import { areFilters, readFilters, type FigureFilter } from './filters.ts'
 import { INSTALL_KINDS } from './install-kinds.ts'
 import { wholeDayFrom } from './periods.ts'
-import { dateText, startOfDate, timeText } from './zone-dates.ts'
+import { dateText, startOfDate, zonedTimeText } from './zone-dates.ts'
 
 export const KEY_METRICS = ['installs', 'visits', 'copied', 'matched'] as const
 export type KeyMetric = (typeof KEY_METRICS)[number]
@@ -121,7 +121,7 @@ export function askedSteps(
 
 /** How a row says which time it is for: an hour with its offset, a day, or the first day of a week that is in the period. */
 export function bucketText(bucket: StepSize, { at }: TimeStep, zone: TimeZone): string {
-  return bucket === 'hour' ? timeText(zone, at) : dateText(zone, at)
+  return bucket === 'hour' ? zonedTimeText(zone, at) : dateText(zone, at)
 }
 
 /** Of each website that is asked for: facts from this moment on are kept. */

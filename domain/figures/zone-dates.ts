@@ -10,7 +10,7 @@ export function dateText(zone: TimeZone, ms: number): string {
 }
 
 /** The moment with the offset of the zone from UTC: `2026-11-28T09:00:00+01:00`. */
-export function timeText(zone: TimeZone, ms: number): string {
+export function zonedTimeText(zone: TimeZone, ms: number): string {
   const clockMs = zone.clockOf(ms)
   const offset = (clockMs - Math.floor(ms / MINUTE_MS) * MINUTE_MS) / MINUTE_MS
   return new Date(clockMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length) + offsetText(offset)

@@ -11,7 +11,7 @@ import {
   bucketText,
   notKeptOf,
 } from '../../../domain/figures/key-figures.ts'
-import { dateText, startOfDate, timeText } from '../../../domain/figures/zone-dates.ts'
+import { dateText, startOfDate, zonedTimeText } from '../../../domain/figures/zone-dates.ts'
 import { timeZone } from '../../../domain/time-zones.ts'
 
 const BERLIN = timeZone('Europe/Berlin')
@@ -46,9 +46,11 @@ describe('days of a time zone as texts', () => {
   })
 
   it('have hours with their offset from UTC', () => {
-    expect(timeText(BERLIN, ms('2026-11-28T08:00:00Z'))).to.equal('2026-11-28T09:00:00+01:00')
-    expect(timeText(timeZone('America/St_Johns'), ms('2026-11-28T00:30:00Z'))).to.equal('2026-11-27T21:00:00-03:30')
-    expect(timeText(timeZone('UTC'), 0)).to.equal('1970-01-01T00:00:00+00:00')
+    expect(zonedTimeText(BERLIN, ms('2026-11-28T08:00:00Z'))).to.equal('2026-11-28T09:00:00+01:00')
+    expect(zonedTimeText(timeZone('America/St_Johns'), ms('2026-11-28T00:30:00Z'))).to.equal(
+      '2026-11-27T21:00:00-03:30',
+    )
+    expect(zonedTimeText(timeZone('UTC'), 0)).to.equal('1970-01-01T00:00:00+00:00')
   })
 })
 
