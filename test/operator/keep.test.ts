@@ -36,20 +36,22 @@ const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 
 const out = (namespace: string, name: string, spec: object = {}, metadata: object = {}) =>
   object(namespace, name, { websiteRef: { name: 'site' }, provider: 'ga4', ga4, ...spec }, metadata)
 
+/** A namespace that holds nothing, to which a test adds what it asks about. */
+const NOTHING = {
+  Organization: [],
+  Website: [],
+  InstallPath: [],
+  Destination: [],
+  LogStream: [],
+  Webhook: [],
+  Member: [],
+  ApiKey: [],
+}
+
 function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
   const { secrets = [], ...kinds } = change
-  const none = {
-    Organization: [],
-    Website: [],
-    InstallPath: [],
-    Destination: [],
-    LogStream: [],
-    Webhook: [],
-    Member: [],
-    ApiKey: [],
-  }
   const gathered: Gathered = {
-    resources: { ...none, ...kinds },
+    resources: { ...NOTHING, ...kinds },
     secrets,
     namespaces: [],
     partsInUse: [],
@@ -146,17 +148,8 @@ describe('a website that is paused', () => {
     const metadata = { annotations: { 'whence.dev/paused': 'true' } }
     const edited = site('a', 'site', { displayName: 'Edited', retentionDays: 1 }, metadata)
     const Website = [edited, site('a', 'rival', { id: 'site' })]
-    const none = {
-      Organization: [],
-      InstallPath: [],
-      Destination: [],
-      LogStream: [],
-      Webhook: [],
-      Member: [],
-      ApiKey: [],
-    }
     const { resources, paused } = withoutPaused({
-      ...none,
+      ...NOTHING,
       Organization: [acme('a')],
       Website,
       Destination: [out('a', 'out')],
@@ -177,17 +170,8 @@ describe('a website that is paused', () => {
 
 describe('a destination that is paused', () => {
   const rest = { Organization: [acme('a')], Website: [site('a', 'site')] }
-  const none = {
-    Organization: [],
-    InstallPath: [],
-    Destination: [],
-    LogStream: [],
-    Webhook: [],
-    Member: [],
-    ApiKey: [],
-  }
   const annotated = (annotations: object) =>
-    withoutPaused({ ...none, ...rest, Destination: [out('a', 'out', { mode: 'Live' }, { annotations })] })
+    withoutPaused({ ...NOTHING, ...rest, Destination: [out('a', 'out', { mode: 'Live' }, { annotations })] })
 
   it('stays as it was in force with its credentials, whatever its object and its Secret say, and goes on later', () => {
     const before = look({ ...rest, Destination: [out('a', 'out')], secrets: [keys('a')] })
