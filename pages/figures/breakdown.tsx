@@ -7,7 +7,7 @@ import { MACHINE_NAMES, rowKey, type InstallDimension } from '../../domain/figur
 import type { ValuedInstalls } from '../data/figures.ts'
 import { nameOfBefore, type Bounds, type CountingFilters } from '../data/period.ts'
 import { CsvLink } from '../parts/csv-link.tsx'
-import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
+import { Bar, Change, shownCount, shareText, countBefore } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listFilters } from './list-of.ts'
 import { installsOfRow, rowLabel } from './rows.ts'
@@ -31,7 +31,11 @@ export function InstallBreakdown({
   bounds,
 }: InstallBreakdownProps): ReactNode {
   const installsBefore = (key: string): number | null =>
-    figures.before === null ? null : (figures.before.find((each) => rowKey(each) === key)?.installs ?? 0)
+    countBefore(
+      figures.before ?? undefined,
+      (each) => rowKey(each) === key,
+      ({ installs }) => installs,
+    )
   const most = Math.max(1, ...figures.now.map(({ installs }) => installs))
   return (
     <section className="card breakdown">

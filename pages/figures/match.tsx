@@ -13,7 +13,7 @@ import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { FigureLegend, FigureWord } from '../parts/figure-word.tsx'
 import { POLICIES, reasonWords } from '../parts/install-words.ts'
-import { Bar, Change, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
+import { Bar, Change, shownCount, ShareChange, shareText, countBefore } from '../parts/numbers.tsx'
 import { NotKept } from '../parts/not-kept.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
@@ -225,7 +225,11 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
                 {shareText(installs, total.unmatched)}{' '}
                 <Change
                   now={installs}
-                  before={before === null ? null : (before.reason.find((each) => each.value === value)?.installs ?? 0)}
+                  before={countBefore(
+                    before?.reason,
+                    (each) => each.value === value,
+                    (each) => each.installs,
+                  )}
                   since={nameOfBefore(filters)}
                 />
               </p>
@@ -267,7 +271,11 @@ function Policies({ organization, filters, figures }: RatePartProps): ReactNode 
             <span className="share">{shareText(count, total.matched)}</span>
             <Change
               now={count}
-              before={before === null ? null : (before.policy.find((each) => each.value === value)?.matched ?? 0)}
+              before={countBefore(
+                before?.policy,
+                (each) => each.value === value,
+                (each) => each.matched,
+              )}
               since={nameOfBefore(filters)}
             />
           </li>

@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 
 import type { FunnelFigures } from '../data/figures.ts'
-import { Change, shownCount } from '../parts/numbers.tsx'
+import { Change, shownCount, countBefore } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 
 interface ProgramsProps {
@@ -34,9 +34,11 @@ export function Programs({ figures, since }: ProgramsProps): ReactNode {
                   {shownCount(pageViews)}{' '}
                   <Change
                     now={pageViews}
-                    before={
-                      before === null ? null : (before.leftOut.find((each) => each.kind === kind)?.pageViews ?? 0)
-                    }
+                    before={countBefore(
+                      before?.leftOut,
+                      (each) => each.kind === kind,
+                      (each) => each.pageViews,
+                    )}
                     since={since}
                   />
                 </td>

@@ -26,6 +26,17 @@ interface ChangeProps {
   readonly since: string
 }
 
+/** The count of the same row in what is compared: 0 if that has no such row, null if nothing is compared. */
+export function countBefore<Row>(
+  rows: readonly Row[] | undefined,
+  isSame: (row: Row) => boolean,
+  countOf: (row: Row) => number,
+): number | null {
+  if (rows === undefined) return null
+  const row = rows.find(isSame)
+  return row === undefined ? 0 : countOf(row)
+}
+
 /** The arrow and the sign convey it without colour. */
 export function Change({ now, before, since }: ChangeProps): ReactNode {
   if (before === null || (before === 0 && now === 0)) return null
