@@ -2,19 +2,11 @@
 
 import { keyedSuite } from './keyed.suite.ts'
 import { overviewSuite } from './overview.suite.ts'
-import { startLedger, type Ledger } from './stage.ts'
+import { useLedger } from './stage.ts'
 
 describe('the ledger beside the Overview and the API', function () {
   this.timeout(600_000)
-  let ledger: Ledger | undefined
-  const ledgerOf = (): Ledger => {
-    if (ledger === undefined) throw new Error('the world has not happened')
-    return ledger
-  }
-  before(async () => {
-    ledger = await startLedger()
-  })
-  after(() => ledger?.stop())
+  const ledgerOf = useLedger()
 
   overviewSuite(ledgerOf)
   keyedSuite(ledgerOf)

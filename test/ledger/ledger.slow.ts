@@ -10,22 +10,14 @@ import { expect } from 'chai'
 import { keepBook, totalOf } from './book.ts'
 import { reportSuite } from './report.suite.ts'
 import { sourcesSuite } from './sources.suite.ts'
-import { ALL, startLedger, type Ledger } from './stage.ts'
+import { ALL, useLedger } from './stage.ts'
 
 /** What must hold whatever the product does: they import nothing but each other. */
 const OWN_WORDS = ['world.ts', 'book.ts', 'calendar.ts', 'choice.ts', 'doors.ts']
 
 describe('the ledger', function () {
   this.timeout(300_000)
-  let ledger: Ledger | undefined
-  const ledgerOf = (): Ledger => {
-    if (ledger === undefined) throw new Error('the world has not happened')
-    return ledger
-  }
-  before(async () => {
-    ledger = await startLedger()
-  })
-  after(() => ledger?.stop())
+  const ledgerOf = useLedger()
 
   it('shares nothing with the product', async () => {
     for (const name of OWN_WORDS) {

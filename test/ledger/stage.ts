@@ -84,7 +84,20 @@ export interface Ledger {
 export const wordsOf = ({ since, until }: Period) => ({ since: String(since), until: String(until) })
 
 /** Lets the world happen and waits until all of it is counted. */
-export async function startLedger(): Promise<Ledger> {
+/** Starts it before the tests of the suite and stops it after them. */
+export function useLedger(): () => Ledger {
+  let ledger: Ledger | undefined
+  before(async () => {
+    ledger = await startLedger()
+  })
+  after(() => ledger?.stop())
+  return () => {
+    if (ledger === undefined) throw new Error('the world has not happened')
+    return ledger
+  }
+}
+
+async function startLedger(): Promise<Ledger> {
   let nowMs = START_MS
   const service = await startTestService({
     manifests: MANIFESTS,
