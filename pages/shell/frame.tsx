@@ -21,8 +21,8 @@ export function Frame(): ReactNode {
   const { close } = menu
   useEffect(() => {
     close()
-    // A screen reader then announces the new page.
-    main.current?.querySelector<HTMLElement>('h1')?.focus()
+    // A screen reader then announces the new page. A dialog that somebody has opened meanwhile keeps the focus.
+    if (document.querySelector('[aria-modal="true"]') === null) main.current?.querySelector<HTMLElement>('h1')?.focus()
   }, [path, close])
   const help = useKeys(organization?.id ?? null)
   return (
