@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import type { Page, Route } from 'playwright-core'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
+import { DAY_MS, hourOf } from '../../domain/durations.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
@@ -64,10 +65,10 @@ const LATEST = { website: 'acme-docs', organization: 'acme', path: '/v1/handoffs
 
 const TRIAL = { website: 'trial-site', organization: 'trial' }
 
-/** The traffic of yesterday as `npm run -s example-data` fills it in. */
+/** The traffic of the 24 hours before this one as `npm run -s example-data` fills it in: Live looks back so far at any time of the day. */
 function madeUp(): readonly LogRecord[] {
-  const untilMs = Math.floor(Date.now() / 86_400_000) * 86_400_000
-  const dayMs = untilMs - 86_400_000
+  const untilMs = hourOf(Date.now())
+  const dayMs = untilMs - DAY_MS
   const filledIn = { ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: Date.now() } as const
   return [...trafficOfDay({ ...TRIAL, seed: 1, dayMs, untilMs, keyId: 3 }), activityRecord(filledIn)]
 }
