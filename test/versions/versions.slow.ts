@@ -42,6 +42,9 @@ const TOLD = [
 
 const DELIVERED = ['event-fresh', 'event-job', 'event-parked'].map((eventId) => jobOf({ install: { eventId } }).jobId)
 
+/** Of an attempt that takes more than half a second, as on a busy machine, a copy waits here for a clock that stands still. */
+const BACKUP_COPIES = 'deliver.ga4 deliver.ga4.30s'
+
 describe('two releases on one log', function () {
   this.timeout(120_000)
   let folder: string
@@ -54,7 +57,7 @@ describe('two releases on one log', function () {
   after(() => rm(folder, { recursive: true, force: true }))
 
   const expectAllDone = (report: LogReport, more: Partial<LogReport> = {}): void => {
-    const { rows, delivered, ...rest } = report
+    const { rows, delivered, behind, ...rest } = report
     expect(delivered.toSorted()).to.deep.equal(DELIVERED.toSorted())
     expect(rows).to.include({ visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, activity: 1 })
     // Of the sample itself, and of what became of the three deliveries.
@@ -65,12 +68,12 @@ describe('two releases on one log', function () {
       replays: ['sample-replay'],
       letters: ['event-dead'],
       unreadLetters: 0,
-      // The waiting activation keeps waiting: its visit is not there.
-      behind: ['state state.30s'],
       held: [],
       unreadable: 0,
     }
     expect(rest).to.deep.equal({ ...done, ...more })
+    // The waiting activation keeps waiting: its visit is not there.
+    expect(behind.filter((place) => place !== BACKUP_COPIES)).to.deep.equal(['state state.30s'])
   }
 
   it('stops before what a later release wrote, skips nothing, and leaves it to that release', async () => {
