@@ -7,6 +7,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { activityFiltersOf, activityQuery, type ActivityEntry, type ActivityFilters } from '../data/activity.ts'
 import { usePersonNames } from '../data/members.ts'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
 import { useOrganization } from '../shell/organization.tsx'
@@ -99,6 +100,18 @@ function ActivityList({ organization, filters }: ActivityListProps): ReactNode {
           Older entries
         </Button>
       )}
+      <CsvLink
+        name="activity"
+        head={['time', 'what', 'message', 'about', 'by', 'website']}
+        rows={entries.map(({ at, type, message, object, actor, website }) => [
+          csvTime(at),
+          activityTitle(type),
+          message,
+          nameOf(object),
+          actor === undefined ? null : nameOf(actor),
+          website,
+        ])}
+      />
     </>
   )
 }

@@ -11,7 +11,8 @@ import { filtersOf, logsExport, logsQuery, tailPath, type LogFilters } from '../
 import { path, query } from '../data/ask.ts'
 import { useLines } from '../data/use-lines.ts'
 import { TakeAlong } from '../parts/copy.tsx'
-import { LineTable } from '../parts/lines/line-table.tsx'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
+import { LineTable, lineKind } from '../parts/lines/line-table.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
 import { More, Waiting } from '../parts/waiting.tsx'
@@ -119,7 +120,12 @@ function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode
     <>
       <Problem error={error} />
       <Waiting what="lines" query={logs} queryKey={queryKey} />
-      {lines.length > 0 && <LineTable lines={lines} selected={open?.id ?? null} onSelect={onSelect} />}
+      {lines.length > 0 && (
+        <>
+          <LineTable lines={lines} selected={open?.id ?? null} onSelect={onSelect} />
+          <ShownLines lines={lines} />
+        </>
+      )}
       {data !== undefined && lines.length === 0 && !hasNextPage && (
         <NothingFound isFiltered={Object.keys(filters).length > 0} />
       )}
@@ -127,6 +133,28 @@ function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode
         <Older list={more} queryKey={queryKey} searchedBackTo={searchedBackTo} since={filters.since} search={search} />
       )}
     </>
+  )
+}
+
+/** The lines that are shown, for a spreadsheet; the export has whole records. */
+function ShownLines({ lines }: { readonly lines: readonly LogLine[] }): ReactNode {
+  return (
+    <CsvLink
+      name="logs"
+      head={['time', 'what', 'method', 'path', 'destination', 'website', 'status', 'code', 'milliseconds', 'request']}
+      rows={lines.map((line) => [
+        csvTime(line.at),
+        lineKind(line.kind),
+        line.method,
+        line.path,
+        line.destination ?? null,
+        line.website,
+        line.status,
+        line.code,
+        line.durationMs,
+        line.id,
+      ])}
+    />
   )
 }
 

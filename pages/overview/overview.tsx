@@ -19,7 +19,7 @@ import { OverviewChart } from './chart.tsx'
 import { FewInstalls } from './few-installs.tsx'
 import { FilterNotes } from './filters.tsx'
 import { MetricTiles } from './metric-tiles.tsx'
-import { FirstSteps } from './first-steps.tsx'
+import { FirstSteps, nextStepOf } from './first-steps.tsx'
 import { Panels } from './panels.tsx'
 
 export function OverviewPage(): ReactNode {
@@ -37,22 +37,26 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
   const options = overviewQuery(organization, filters)
   const query = useQuery(options)
   const { data, error, isPlaceholderData } = query
+  // Before anything is set up no other period and no filter would show more.
+  const isBegun = data?.checklist === undefined || data.checklist === null || nextStepOf(data.checklist) === null
   return (
     <Page
       title="Overview"
       question="How many installs are there, and what brings them?"
       actions={
-        <>
-          <PeriodBar
-            organization={organization}
-            filters={filters}
-            {...(data === undefined ? {} : { step: data.step })}
-          />
-          <TakeAlong file={overviewPath(organization, filters)} name="overview.json" />
-        </>
+        isBegun && (
+          <>
+            <PeriodBar
+              organization={organization}
+              filters={filters}
+              {...(data === undefined ? {} : { step: data.step })}
+            />
+            <TakeAlong file={overviewPath(organization, filters)} name="overview.json" />
+          </>
+        )
       }
     >
-      <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
+      {isBegun && <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />}
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}

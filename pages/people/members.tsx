@@ -10,6 +10,7 @@ import { membersPath, membersQuery, type MemberRow } from '../data/members.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { Snippet } from '../parts/copy.tsx'
+import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { problemWords } from '../resources/words.ts'
 import { TableHead } from '../parts/table-head.tsx'
@@ -101,8 +102,19 @@ function MemberTable({ members, organization, mayWrite }: TableProps): ReactNode
           ))}
         </tbody>
       </table>
+      <CsvLink
+        name="members"
+        head={['who', 'role', 'state']}
+        rows={members.map((member) => [nameOf(member), member.role, stateText(member)])}
+      />
     </div>
   )
+}
+
+function stateText({ kind, invitedUntil, outOfForce }: MemberRow): string {
+  if (outOfForce !== undefined) return `not active: ${problemWords(outOfForce).words}`
+  if (invitedUntil !== undefined) return `invited until ${csvTime(invitedUntil)}`
+  return kind === 'group' ? 'everybody in it' : 'has joined'
 }
 
 function nameOf({ kind, email, group, name }: MemberRow): string {

@@ -278,6 +278,7 @@ describe('the page Overview', function () {
       expect(await page.locator('main').textContent()).to.not.match(/[▲▼]|\b0 [a-z]|\b0 %/)
       const example = page.getByRole('region', { name: 'What will be here Example' })
       expect(await page.locator('.tile').count()).to.equal(await example.locator('.tile').count())
+      expect(await page.locator('.period, .filter-bar').count(), 'another period or filter shows no more').to.equal(0)
       await holds(page, noise)
       await picture(page, `overview-none-${look.width}-${look.scheme}`)
       await page.close()

@@ -1,6 +1,7 @@
 /** Every page in a real browser: it is shown, nothing is blocked or logged, and axe finds nothing serious. */
 
 import { mkdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -128,6 +129,27 @@ describe('the pages', function () {
         expect(noise).to.deep.equal([])
         await page.close()
       })
+    }
+  })
+
+  it('give their lists as files for a spreadsheet', async () => {
+    for (const [organization, list, head] of [
+      ['trial', 'activity', 'time,what,message,about,by,website'],
+      ['acme', 'members', 'who,role,state'],
+      ['acme', 'logs', 'time,what,method,path,destination,website,status,code,milliseconds,request'],
+    ] as const) {
+      const email = organization === 'trial' ? 'trial@acme.dev' : 'owner@acme.dev'
+      const { page, noise } = await stage.open(email, { width: 1280, scheme: 'light' })
+      await page.goto(`${stage.url}/app/${organization}/${list}`)
+      const file = page.waitForEvent('download')
+      await page.getByRole('link', { name: 'Download as CSV' }).click()
+      const download = await file
+      expect(download.suggestedFilename()).to.equal(`${list}.csv`)
+      const [first, ...lines] = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
+      expect(first).to.equal(head)
+      expect(lines.length).to.be.greaterThan(0)
+      expect(noise).to.deep.equal([])
+      await page.close()
     }
   })
 
