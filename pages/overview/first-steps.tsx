@@ -19,14 +19,14 @@ interface FirstStepsProps {
 }
 
 /** What is to be set up next; null if an install was matched already, so that a longer time may show it. */
-export function nextStepOf({ lines }: OpenChecklist): Step | null {
+export function openStepOf({ lines }: OpenChecklist): Step | null {
   const done = new Set(lines.filter(({ isDone }) => isDone).map(({ id }) => id))
   return done.has('install_matched') ? null : (STEPS.find(({ id }) => !done.has(id)) ?? null)
 }
 
 export function FirstSteps({ organization, website, checklist }: FirstStepsProps): ReactNode {
   const done = new Set(checklist.lines.filter(({ isDone }) => isDone).map(({ id }) => id))
-  const next = nextStepOf(checklist)
+  const next = openStepOf(checklist)
   if (next === null) return <Empty title="No install in this time">Choose a longer time: everything is set up.</Empty>
   return (
     <div className="first-steps">

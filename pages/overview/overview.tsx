@@ -19,7 +19,7 @@ import { OverviewChart } from './chart.tsx'
 import { FewInstalls } from './few-installs.tsx'
 import { FilterNotes } from './filters.tsx'
 import { MetricTiles } from './metric-tiles.tsx'
-import { FirstSteps, nextStepOf } from './first-steps.tsx'
+import { FirstSteps, openStepOf } from './first-steps.tsx'
 import { Panels } from './panels.tsx'
 
 export function OverviewPage(): ReactNode {
@@ -38,7 +38,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
   const query = useQuery(options)
   const { data, error, isPlaceholderData } = query
   // Before anything is set up no other period and no filter would show more.
-  const isBegun = data?.checklist === undefined || data.checklist === null || nextStepOf(data.checklist) === null
+  const isBegun = data?.checklist === undefined || data.checklist === null || openStepOf(data.checklist) === null
   return (
     <Page
       title="Overview"

@@ -13,7 +13,11 @@ export const CHAPTERS: readonly Chapter[] = [
     pages: [
       'tasks/campaigns.md',
       'tasks/spend.md',
+      'tasks/funnel.md',
+      'tasks/match-rate.md',
       'tasks/unmatched.md',
+      'tasks/one-install.md',
+      'tasks/deliveries.md',
       'tasks/ga4.md',
       'tasks/commands.md',
       'tasks/agents.md',
