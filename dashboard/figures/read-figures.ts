@@ -12,6 +12,7 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
+import { dividedHours, hoursTogether } from '../../domain/figures/divided-hours.ts'
 import type { FigureFilter } from '../../domain/figures/filters.ts'
 import type { LeftOutChoice } from '../../domain/figures/installs.ts'
 import type { VisitValues } from '../../domain/figures/overview.ts'
@@ -77,21 +78,12 @@ export function readSteps(
 /** Visits of these values together in each of these steps, whatever the filters. Of several pages they are no number of visits. */
 export function readValueSteps(
   source: FigureSource,
-  { dimension, values }: VisitValues,
+  { dimension: column, values }: VisitValues,
   steps: readonly TimeStep[],
 ): Promise<readonly Counts[]> {
   return sumSteps(source, steps, {
-    rolled: { column: dimension, values },
-    readRaw: async (range) => {
-      const rows: CountedStep[] = []
-      // Cells have no time, so each step is asked for by itself.
-      for (const piece of piecesOf(range, steps)) {
-        const cells = await source.reads.run('funnelCells', piece)
-        const own = cells.filter((cell) => cell.dimension === dimension && values.includes(cell.value))
-        rows.push(...own.map(({ counts }) => ({ at_ms: piece.since_ms, counts })))
-      }
-      return rows
-    },
+    rolled: { column, values },
+    readRaw: (range) => source.reads.run('valueSteps', { ...range, column, values }),
   })
 }
 
@@ -117,7 +109,11 @@ async function sumSteps(source: FigureSource, steps: readonly TimeStep[], { roll
     const hours = await source.reads.run('rolledSteps', { ...slice, ...rolled })
     rows.push(...hours.filter(({ at_ms: atMs }) => !divided.has(atMs)))
   }
-  for (const range of rawRanges(source, period, divided)) rows.push(...(await read(range)))
+  for (const range of await dividedRanges(source, period, divided)) {
+    const quarters = await read(range)
+    rows.push(...quarters.filter(({ at_ms: atMs }) => divided.has(hourOf(atMs))))
+  }
+  for (const range of presentRange(source, period)) rows.push(...(await read(range)))
   return countsBySteps(rows, steps)
 }
 
@@ -126,22 +122,6 @@ export function countsBySteps(rows: readonly CountedStep[], steps: readonly Time
   const cells = rows.map(({ at_ms: atMs, counts }) => cellOf({ value: String(stepAt(steps, atMs)), counts }))
   const sums = new Map(sumCells(cells).map(([step, ...counts]) => [Number(step), counts]))
   return steps.map((_, place) => sums.get(place) ?? NO_COUNTS)
-}
-
-/** What of this range is in each of the steps. */
-function piecesOf(range: RawRange, steps: readonly TimeStep[]): readonly RawRange[] {
-  return steps
-    .map(({ at, until }) => ({
-      ...range,
-      since_ms: Math.max(at, range.since_ms),
-      until_ms: Math.min(until, range.until_ms),
-    }))
-    .filter((piece) => piece.since_ms < piece.until_ms)
-}
-
-/** Hours of UTC that these moments are in, except those that they begin. */
-function dividedHours(moments: readonly number[]): ReadonlySet<number> {
-  return new Set(moments.filter((ms) => ms !== hourOf(ms)).map(hourOf))
 }
 
 interface CountedRow {
@@ -167,15 +147,24 @@ function presentRange(source: FigureSource, period: FiguresPeriod): readonly Raw
   return since < period.untilMs ? [{ since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds }] : []
 }
 
-/** What of this hour is in the period. Only recent visits have the keys that are in use. */
-function rangeWithin({ sinceMs, untilMs }: FiguresPeriod, hour: number): RawRange {
-  return { since_ms: Math.max(hour, sinceMs), until_ms: Math.min(hour + HOUR_MS, untilMs) }
+/** What of these hours is in the period. Only recent visits have the keys that are in use. */
+function rangeWithin(period: FiguresPeriod, { sinceMs, untilMs }: FiguresPeriod): RawRange {
+  return { since_ms: Math.max(sinceMs, period.sinceMs), until_ms: Math.min(untilMs, period.untilMs) }
 }
 
-/** Parts of the period that are read from the facts: what it has of the divided hours, and the present. */
-function rawRanges(source: FigureSource, period: FiguresPeriod, divided: ReadonlySet<number>): readonly RawRange[] {
-  const rolled = [...divided].filter((hour) => hour < rawFrom(source, period))
-  return [...rolled.map((hour) => rangeWithin(period, hour)), ...presentRange(source, period)]
+/** Divided hours before the present, with what lies between those that are read at once. */
+async function dividedRanges(
+  source: FigureSource,
+  period: FiguresPeriod,
+  divided: ReadonlySet<number>,
+): Promise<readonly RawRange[]> {
+  const hours = [...divided].filter((hour) => hour < rawFrom(source, period))
+  if (hours.length === 0) return []
+  const views = new Map<number, number>()
+  for (const slice of slicesOf(source, period))
+    for (const { at_ms: atMs, counts } of await source.reads.run('rolledSteps', { ...slice, column: 'page_views' }))
+      views.set(atMs, counts[0] ?? 0)
+  return hoursTogether(hours, views).map((group) => rangeWithin(period, group))
 }
 
 async function readRaw(
@@ -184,8 +173,10 @@ async function readRaw(
   dimensions: readonly Dimension[],
 ): Promise<readonly CountedRow[]> {
   const found: CountedRow[] = []
-  const divided = dividedHours([period.sinceMs, period.untilMs])
-  for (const range of rawRanges(source, period, divided)) found.push(...(await readRange(source, range, dimensions)))
+  const divided = [...dividedHours([period.sinceMs, period.untilMs])].filter((hour) => hour < rawFrom(source, period))
+  const ends = divided.map((hour) => rangeWithin(period, { sinceMs: hour, untilMs: hour + HOUR_MS }))
+  for (const range of [...ends, ...presentRange(source, period)])
+    found.push(...(await readRange(source, range, dimensions)))
   return found
 }
 

@@ -15,6 +15,7 @@ const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
   'firstHour',
   'firstVersions',
   'visitSteps',
+  'valueSteps',
   'trackedSteps',
   'rolledSteps',
   'rolledCells',

@@ -20,6 +20,9 @@ const DAYS = 26
 const EVERY_MS = 397 * MINUTE_MS
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Asia/Kathmandu', 'Australia/Lord_Howe']
 
+const isThird = (place: number): boolean => place % 3 === 0
+const OF_THIRD = { dimension: 'source', op: 'is', values: ['third'] } as const
+
 describe('figures in a time zone', function () {
   this.timeout(120_000)
   let facts: TestFacts
@@ -29,7 +32,12 @@ describe('figures in a time zone', function () {
     const records: LogRecord[] = []
     for (let atMs = NOW_MS - DAYS * DAY_MS; atMs < NOW_MS - MINUTE_MS; atMs += EVERY_MS) {
       const visitId = `0a${visitIdTime(atMs)}${String(times.length).padStart(18, '0')}`
-      const about = { website: WEBSITE, visitId, issuedAtMs: atMs }
+      const about = {
+        website: WEBSITE,
+        visitId,
+        issuedAtMs: atMs,
+        utm: { source: isThird(times.length) ? 'third' : '' },
+      }
       records.push(visitRecord(about))
       records.push(installRecord({ website: WEBSITE, installationId: `machine-${times.length}`, receivedAtMs: atMs }))
       times.push(atMs)
@@ -63,9 +71,18 @@ describe('figures in a time zone', function () {
     const own = times.filter((ms) => ms >= sinceMs && ms < untilMs)
     const label = shown(name, options)
     const expected = Object.entries(Object.groupBy(own, label)).map(([at, all]) => [at, all?.length])
-    const counted = steps.filter(({ visits }) => visits > 0).map(({ at, visits }) => [label(at), visits])
-    expect(counted, `${name}, ${days} days`).to.deep.equal(expected)
+    const countedIn = (shown: typeof steps) =>
+      shown.filter(({ visits }) => visits > 0).map(({ at, visits }) => [label(at), visits])
+    expect(countedIn(steps), `${name}, ${days} days`).to.deep.equal(expected)
     expect(total?.visits).to.equal(own.length)
+    const third = Object.entries(
+      Object.groupBy(
+        times.filter((ms, place) => isThird(place) && own.includes(ms)),
+        label,
+      ),
+    )
+    const filtered = await funnelPage({ ...source, filters: [OF_THIRD] }, question)
+    expect(countedIn(filtered.steps), `${name}, a third`).to.deep.equal(third.map(([at, all]) => [at, all?.length]))
     expect(steps.map(({ until }) => until)).to.deep.equal([...steps.slice(1).map(({ at }) => at), untilMs])
     const { total: sources } = await sourcesPage(source, question, { query: { by: 'place' } } as never)
     expect([sources.installs, sources.visits?.visits], name).to.deep.equal([own.length, own.length])

@@ -131,6 +131,15 @@ describe('figures by hour', function () {
       const cells = raw.filter(({ dimension }) => dimension === column).map(({ value, counts }) => [value, counts])
       expect(Object.fromEntries(cells), column).to.deep.equal(await rolled(column, 1))
     }
+    const page = Object.keys(await rolled('page', 1))
+    for (const [column, values] of [
+      ['source', ['source-1', 'source-4', 'no-source']],
+      ['page', page],
+    ] as const) {
+      const asked = { ...period, column, values }
+      const [sum] = await facts.run('rolledSteps', asked)
+      expect(await facts.run('valueSteps', { ...asked, key_ids: [10] }), column).to.deep.equal([sum])
+    }
     expect(await rolled('events', 1)).to.deep.equal({ '': [9, 0, 0, 0, 0, 0, 0] })
     expect(await rolled('page_views', 1)).to.deep.equal({ '': [50, 0, 0, 0, 0, 0, 0] })
   })

@@ -10,8 +10,10 @@ import {
   hourFacts,
   trackedCells,
   trackedSteps,
+  valueSteps,
   madeUpInstalls,
   visitSteps,
+  type ValuePeriod,
   type CellRow,
   type FormerPeriod,
   type FormerUsageRow,
@@ -50,6 +52,8 @@ export const FIGURE_QUERIES = {
   trackedCells: pageOf<RawPeriod, CellRow>((period) => trackedCells(period)),
   /** The funnel of each quarter of an hour. */
   visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
+  /** The same of visits of some values. */
+  valueSteps: pageOf<ValuePeriod, StepRow>(valueSteps),
   /** Page views or install events of each quarter of an hour. */
   trackedSteps: pageOf<RawPeriod & { readonly column: 'page_views' | 'events' }, StepRow>(trackedSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */

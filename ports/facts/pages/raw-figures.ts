@@ -3,6 +3,7 @@
 import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
+import type { OriginDimension } from '../../../domain/figures/installs.ts'
 import { once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY, SOURCE_CAMPAIGN } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
@@ -58,7 +59,8 @@ const topCells = (by: By): string =>
 
 const STEP_COUNTS =
   '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
-const MAX_HOURS = 1_000
+/** Days of a month. */
+const MAX_DAYS = 1_000
 /** Of more than a year. */
 const MAX_QUARTERS = 40_000
 
@@ -69,6 +71,20 @@ export const stepsOfVisits = (visits: string): string => `
 
 /** The funnel of each quarter of an hour. */
 export const visitSteps = (period: RawPeriod): string => stepsOfVisits(visitsSql(period))
+
+/** Visits of these values; by page, those that saw one of them. */
+export type ValuePeriod = RawPeriod & { readonly column: OriginDimension; readonly values: readonly string[] }
+
+/** The funnel of each quarter of an hour, of visits of some values. */
+export function valueSteps(period: ValuePeriod): string {
+  const { column } = period
+  const values = '{values:Array(String)}'
+  return stepsOfVisits(
+    column === 'page'
+      ? `SELECT * FROM (${visitsSql(period)}) WHERE hasAny(pages, ${values})`
+      : `SELECT * FROM (${visitsSql(period, { columns: { own_value: OF_FIRST_PAGE[column] } })}) WHERE has(${values}, own_value)`,
+  )
+}
 
 const { page: _, ...OF_FIRST_PAGE } = COUNTED_BY
 const FIRST_PAGE_VALUES = { ...OF_FIRST_PAGE, source_campaign: SOURCE_CAMPAIGN }
@@ -111,7 +127,7 @@ const COUNT = '[count(), 0, 0, 0, 0, 0, 0] AS counts'
 /** Tracked events of each quarter of an hour, of one kind. */
 export const trackedSteps = (period: RawPeriod & { readonly column: keyof typeof TRACKED }): string => `
   SELECT toUnixTimestamp(toStartOfFifteenMinutes(at)) * 1000 AS at_ms, ${COUNT} FROM (${TRACKED[period.column](period)})
-  GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+  GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_QUARTERS}`
 
 /** Tracked events of the period, as a cell of each kind, and page views by who looked. */
 export function trackedCells(period: RawPeriod, by: By = 'all'): string {
@@ -144,7 +160,7 @@ export const FORMER_USAGE = `
   FROM (
     SELECT issued_at AS at, true AS is_visit FROM ${once('visits')} PREWHERE ${OF_FORMER} AND ${VISIT_ISSUED} WHERE visitor_kind != 'bot'
     UNION ALL SELECT received_at, false FROM ${once('installs')} PREWHERE ${OF_FORMER} WHERE ${withinPeriod('received_at')}
-  ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+  ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_DAYS}`
 
 /** Deliveries of install events of the period by destination, status and reason. */
 export const deliveryCells = (period: RawPeriod, by: By = 'all'): string => `
