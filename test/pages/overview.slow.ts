@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
+import { DAY_MS } from '../../domain/durations.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { until } from '../../fixtures/until.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
@@ -26,6 +27,14 @@ const WIDE = LOOKS[0]!
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 const NOW_MS = Date.now()
+const clockIn = (timeZone: string): string =>
+  new Date(NOW_MS).toLocaleTimeString('sv', { timeZone, timeStyle: 'short' })
+/** Where it is noon: the traffic of a day before is then of that calendar day, at whatever time this runs. Hours there begin with those of UTC. */
+const AT_NOON =
+  Intl.supportedValuesOf('timeZone').find((name) => clockIn(name) === `12${clockIn('UTC').slice(2)}`) ?? ''
+/** The date there. */
+const dayBefore = (days: number): string =>
+  new Date(NOW_MS - days * DAY_MS).toLocaleDateString('sv', { timeZone: AT_NOON })
 
 describe('the page Overview', function () {
   this.timeout(300_000)
@@ -48,7 +57,7 @@ describe('the page Overview', function () {
     const manifests = ['busy', 'few', 'fresh', 'free']
       .map(
         (name) =>
-          organizationOf(name, { members, plan: name === 'free' ? 'Free' : 'Enterprise' }) +
+          organizationOf(name, { members, plan: name === 'free' ? 'Free' : 'Enterprise', timeZone: AT_NOON }) +
           websiteOf(`${name}-site`, name),
       )
       .join('---\n')
@@ -165,12 +174,15 @@ describe('the page Overview', function () {
     await choose('Compared with', 'Period before')
     await page.locator('.legend .before').waitFor()
     await choose('Period', 'From … to …')
-    const day = (ago: number): string => new Date(NOW_MS - ago * 86_400_000).toISOString().slice(0, 10)
-    await page.getByLabel('First day').fill(day(9))
-    await page.getByLabel('Last day').fill(day(4))
+    await page.getByLabel('First day').fill(dayBefore(9))
+    await page.getByLabel('Last day').fill(dayBefore(4))
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByRole('heading', { name: 'Installs by day' }).waitFor()
-    expect([search().get('from'), search().get('to'), search().get('period')]).to.deep.equal([day(9), day(4), null])
+    expect([search().get('from'), search().get('to'), search().get('period')]).to.deep.equal([
+      dayBefore(9),
+      dayBefore(4),
+      null,
+    ])
     await page.getByRole('slider').focus()
     expect(await page.getByRole('slider').getAttribute('aria-valuemax')).to.equal('6')
     await choose('Steps of the chart', 'By week')
@@ -182,8 +194,7 @@ describe('the page Overview', function () {
   })
 
   it('says what is not kept, hatches it and compares nothing with it', async () => {
-    const from = new Date(NOW_MS - 399 * 86_400_000).toISOString().slice(0, 10)
-    const { page, noise } = await open(WIDE, `overview?from=${from}`)
+    const { page, noise } = await open(WIDE, `overview?from=${dayBefore(399)}`)
     await page.getByText(/What happened before .* is not kept/).waitFor()
     expect(await page.locator('.drawing .not-kept').count()).to.be.within(1, 2)
     await page.getByText('Hatched: not all of that time is kept').waitFor()

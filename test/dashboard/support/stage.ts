@@ -408,11 +408,12 @@ export function organizationOf(
     readonly plan?: string
     readonly members?: Readonly<Record<string, string>>
     readonly logRetentionDays?: number
+    readonly timeZone?: string
   } = {},
 ): string {
-  const { plan = 'Enterprise', members = {}, logRetentionDays } = options
+  const { plan = 'Enterprise', members = {}, logRetentionDays, timeZone = 'UTC' } = options
   const kept = logRetentionDays === undefined ? '' : `, logRetentionDays: ${logRetentionDays}`
-  const head = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: ${name} }\nspec: { displayName: ${name} Ltd, plan: ${plan}${kept} }\n`
+  const head = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: ${name} }\nspec: { displayName: ${name} Ltd, plan: ${plan}, timeZone: ${timeZone}${kept} }\n`
   const rows = Object.entries(members).map(
     ([email, role], place) =>
       `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${name}-${place} }\nspec: { organizationRef: { name: ${name} }, email: ${email}, role: ${role} }\n`,
