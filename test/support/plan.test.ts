@@ -35,4 +35,10 @@ describe('the plan of a test run', () => {
       ['c', 4],
     ])
   })
+
+  it('starts slow files that were never measured before those that are known to be short', () => {
+    const known = { 'test/a.slow.ts': 12, 'test/b.slow.ts': 39 }
+    const [first] = planProcesses(['test/a.slow.ts', 'test/b.slow.ts', 'test/new.slow.ts'], known)
+    expect(first).to.deep.equal(['test/new.slow.ts'])
+  })
 })
