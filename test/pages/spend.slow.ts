@@ -5,25 +5,15 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { createHourMarks } from '../../delivery/counting/hour-marks.ts'
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
-import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
-import { every } from '../../common/every.ts'
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { until } from '../../fixtures/until.ts'
-import { createKeyring } from '../../runtime/keyring.ts'
-import { installRecord, visitRecord } from '../contract/fact-samples.ts'
-import { organizationOf, SECRET, websiteOf } from '../dashboard/support/stage.ts'
-import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
+import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { CAMPAIGN_DAY, campaignTraffic } from './support/campaign-facts.ts'
+import { startSpendWriter } from './support/spend-writer.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
-const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS
-const NOON_MS = TODAY_MS - DAY_MS / 2
-const YESTERDAY = new Date(NOON_MS).toISOString().slice(0, 10)
-const KEY_ID = createKeyring([SECRET]).currentKeyId
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const LOOKS: readonly Look[] = [
   { width: 1280, scheme: 'light' },
@@ -34,17 +24,8 @@ const LOOKS: readonly Look[] = [
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 
-let serial = 0
-function traffic(source: string, campaign: string, [visits, installs]: readonly [number, number]) {
-  const of = { website: 'acme-site', organization: 'acme' }
-  return Array.from({ length: visits }, (_, index) => {
-    const atMs = NOON_MS + index
-    const visitId = `${KEY_ID.toString(16).padStart(2, '0')}${atMs.toString(16).padStart(12, '0')}${(serial++).toString(16).padStart(18, '0')}`
-    const visit = visitRecord({ ...of, visitId, issuedAtMs: atMs, utm: { source, campaign } })
-    const matched = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId, visitIssuedAtMs: atMs } as const
-    return index < installs ? [visit, installRecord({ ...of, receivedAtMs: atMs + HOUR_MS, ...matched })] : [visit]
-  }).flat()
-}
+const traffic = (source: string, visits: number, installs: number) =>
+  campaignTraffic({ website: 'acme-site', organization: 'acme', source, campaign: 'launch', visits, installs })
 
 const csv = (...rows: readonly string[]) => ({
   name: 'november.csv',
@@ -60,27 +41,13 @@ describe('the page Spend', function () {
   let writer: { readonly close: () => Promise<void> }
   before(async () => {
     facts = await openTestFacts()
-    await storeCounted(facts, [...traffic('google', 'launch', [20, 4]), ...traffic('x', 'launch', [10, 0])], Date.now)
+    await storeCounted(facts, [...traffic('google', 20, 4), ...traffic('x', 10, 0)], Date.now)
     await rollUp({ facts, nowMs: Date.now })
     const manifests =
       organizationOf('acme', { members: { 'admin@acme.dev': 'Admin', 'viewer@acme.dev': 'Viewer' } }) +
       websiteOf('acme-site', 'acme')
     stage = await startPages({ manifests, facts })
-    // As the facts-writer does.
-    let written = 0
-    const write = async (): Promise<void> => {
-      const entries = await stage.eventLog.read('spend', written, 100)
-      if (entries.length === 0) return
-      written += entries.length
-      const tools = {
-        nowMs: Date.now,
-        marks: createHourMarks('test', Date.now),
-        erasures: createErasures(facts),
-        backlog: NO_BACKLOG,
-      }
-      await writeBatch(facts, { topic: 'spend', partition: 0, entries }, tools)
-    }
-    writer = every(50, write, { firstMs: 0, onFailure: () => undefined })
+    writer = startSpendWriter(stage, facts)
   })
   after(async () => {
     await writer?.close()
@@ -94,7 +61,7 @@ describe('the page Spend', function () {
     await page.getByRole('heading', { name: 'Nothing was spent' }).waitFor()
     await page.getByText('The columns have other names').click()
     await page.getByLabel('Names of columns').fill(COLUMNS)
-    await page.getByLabel('File', { exact: true }).setInputFiles(csv(`${YESTERDAY},google,launch,"1,5",EUR`))
+    await page.getByLabel('File', { exact: true }).setInputFiles(csv(`${CAMPAIGN_DAY},google,launch,"1,5",EUR`))
     await page.getByRole('button', { name: 'Import' }).click()
     const problems = page.getByRole('table', { name: 'Problems of the file' })
     expect(await problems.locator('tbody').textContent()).to.match(
@@ -109,7 +76,7 @@ describe('the page Spend', function () {
       `x,launch,600,JPY`,
       `${HOSTILE},,1,EUR`,
     ]
-    await page.getByLabel('File', { exact: true }).setInputFiles(csv(...rows.map((row) => `${YESTERDAY},${row}`)))
+    await page.getByLabel('File', { exact: true }).setInputFiles(csv(...rows.map((row) => `${CAMPAIGN_DAY},${row}`)))
     await page.getByRole('button', { name: 'Import' }).click()
     await page.getByText('5 rows were imported.').waitFor()
     const euros = page.getByRole('region', { name: 'Spend in EUR' })
