@@ -83,7 +83,6 @@ export interface Ledger {
 
 export const wordsOf = ({ since, until }: Period) => ({ since: String(since), until: String(until) })
 
-/** Lets the world happen and waits until all of it is counted. */
 /** Starts it before the tests of the suite and stops it after them. */
 export function useLedger(): () => Ledger {
   let ledger: Ledger | undefined
@@ -97,6 +96,7 @@ export function useLedger(): () => Ledger {
   }
 }
 
+/** Lets the world happen and waits until all of it is counted. */
 async function startLedger(): Promise<Ledger> {
   let nowMs = START_MS
   const service = await startTestService({
