@@ -27,7 +27,16 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Run it',
-    pages: ['operations.md', 'data.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
+    pages: [
+      'operations.md',
+      'data.md',
+      'runbooks.md',
+      'kafka.md',
+      'redis.md',
+      'clickhouse.md',
+      'clickhouse-views.md',
+      '/SECURITY.md',
+    ],
   },
   {
     title: 'Reference',
