@@ -117,9 +117,9 @@ export function areFew(installs: number): boolean {
 }
 
 /** By these a change tells what to do more of, or what ended. */
-const CHANGED_BY = ['campaign', 'source', 'landing_page'] as const
+export const CHANGED_BY = ['campaign', 'source', 'landing_page'] as const
 
-interface LargestChange {
+export interface LargestChange {
   readonly by: (typeof CHANGED_BY)[number]
   readonly value: string
   readonly installs: number
@@ -127,17 +127,20 @@ interface LargestChange {
 }
 
 /** The value with the greatest difference to the period that is compared; of equal ones the first. Null if nothing changed, or nothing is compared. */
-export function largestChange(
-  rows: Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>,
-): LargestChange | null {
-  const values = CHANGED_BY.flatMap((by) =>
+export function largestChange(rows: ChangedRows): LargestChange | null {
+  return largestChanges(rows, 1)[0] ?? null
+}
+
+type ChangedRows = Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>
+
+/** The values with the greatest differences, at most so many; without those that did not change. */
+export function largestChanges(rows: ChangedRows, most: number): readonly LargestChange[] {
+  const difference = ({ installs, before }: LargestChange): number => Math.abs(installs - before)
+  return CHANGED_BY.flatMap((by) =>
     rows[by].flatMap(({ row, value, installs, before }) =>
-      row === 'value' && before !== null ? [{ by, value, installs, before }] : [],
+      row === 'value' && before !== null && before !== installs ? [{ by, value, installs, before }] : [],
     ),
   )
-  const difference = ({ installs, before }: LargestChange): number => Math.abs(installs - before)
-  return values.reduce<LargestChange | null>(
-    (largest, each) => (difference(each) > (largest === null ? 0 : difference(largest)) ? each : largest),
-    null,
-  )
+    .sort((a, b) => difference(b) - difference(a))
+    .slice(0, most)
 }
