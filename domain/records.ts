@@ -18,8 +18,8 @@ import type {
   WebsiteId,
 } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
-import type { WeeklySummary } from './figures/weekly.ts'
 import type { Letter } from './people/letters.ts'
+import type { WeeklySummary } from './people/weekly-summary.ts'
 import type { ActivityType, AttemptOutcome, DeadLetterReason, DeliveryReason, NextStepText } from './reasons.ts'
 import type { SpendRecord } from './spend/spend-records.ts'
 

@@ -8,7 +8,7 @@ import type { RouteRow } from './route.ts'
 const PATH = '/api/organizations/:organization/weekly-mail'
 
 /** `ended`: by the person, whatever their Member says. `group`: they belong to the organisation by a group. `no_mail`: this service sends no mail. */
-export const WEEKLY_MAIL_STATES = ['on', 'off', 'ended', 'group', 'no_mail'] as const
+const WEEKLY_MAIL_STATES = ['on', 'off', 'ended', 'group', 'no_mail'] as const
 
 export const WEEKLY_ROUTES = {
   weeklyMail: {

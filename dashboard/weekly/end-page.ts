@@ -20,7 +20,7 @@ import { END_PATH, readerOf } from './end-token.ts'
 
 interface EndPageParts {
   readonly open: SealedTexts['open']
-  readonly directory: Pick<Directory, 'organizations'>
+  readonly directory: Directory
   readonly choices: MailChoices
   /** The service's name as people read it. */
   readonly brand: string
@@ -45,11 +45,11 @@ export function endPages(parts: EndPageParts): (req: IncomingMessage, res: Serve
   return (req, res) => {
     const path = (req.url ?? '').split('?', 1)[0] ?? ''
     if (!path.startsWith(END_PATH)) return false
-    void answer(parts, req, path.slice(END_PATH.length)).then(
-      (page) => send(req, res, page),
+    void answerEnd(parts, req, path.slice(END_PATH.length)).then(
+      (page) => sendEnd(req, res, page),
       (error: unknown) => {
         parts.logger.warn({ err: error }, 'the end of a weekly mail could not be stored')
-        send(req, res, problem(refuse('unavailable', { retryAfter: LIMITS.unavailableRetryS })))
+        sendEnd(req, res, endProblem(refuse('unavailable', { retryAfter: LIMITS.unavailableRetryS })))
       },
     )
     return true
@@ -62,18 +62,18 @@ interface EndAnswer {
   readonly body: string
 }
 
-async function answer(parts: EndPageParts, req: IncomingMessage, token: string): Promise<EndAnswer> {
+async function answerEnd(parts: EndPageParts, req: IncomingMessage, token: string): Promise<EndAnswer> {
   const { open, directory, choices, brand } = parts
   const reader = readerOf(token, open)
-  if (reader === null) return problem(await parts.refuseUnknown(req))
+  if (reader === null) return endProblem(await parts.refuseUnknown(req))
   const organization = directory.organizations().get(reader.organization)
   const shown = { organization: organization?.displayName ?? reader.organization, brand }
   if (req.method === 'GET' || req.method === 'HEAD') return { status: 200, body: askingPage(shown) }
   if (req.method !== 'POST') {
-    return { ...problem(refuse('method_not_allowed')), headers: { Allow: 'GET, HEAD, POST' } }
+    return { ...endProblem(refuse('method_not_allowed')), headers: { Allow: 'GET, HEAD, POST' } }
   }
   // What it says is of no account: the address alone names the mail.
-  if ((await readBody(req, { mostBytes: BODY_BYTES })).kind === 'aborted') return problem(refuse('invalid_json'))
+  if ((await readBody(req, { mostBytes: BODY_BYTES })).kind === 'aborted') return endProblem(refuse('invalid_json'))
   const isEnded = await choices.isEnded(reader.organization, reader.email).catch(() => false)
   const logRetentionDays = organization?.logRetentionDays ?? LIMITS.logRetentionDays.fallback
   if (!isEnded) await choices.choose({ ...reader, logRetentionDays, isEnded: true })
@@ -102,12 +102,12 @@ function endedPage({ organization, brand }: ShownEnd): string {
   })
 }
 
-function problem(refusal: Refusal): EndAnswer {
+function endProblem(refusal: Refusal): EndAnswer {
   const { code } = refusal
   return { status: ERRORS[code].status, headers: retryHeader(refusal), body: problemPage({ code }) }
 }
 
-function send(req: IncomingMessage, res: ServerResponse, { status, headers, body }: EndAnswer): void {
+function sendEnd(req: IncomingMessage, res: ServerResponse, { status, headers, body }: EndAnswer): void {
   // A body that is too long was not read to its end.
   const closing = req.complete ? {} : { Connection: 'close' }
   res.writeHead(status, { ...HEADERS, ...headers, ...closing, 'Content-Length': Buffer.byteLength(body) })

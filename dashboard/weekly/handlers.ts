@@ -37,14 +37,15 @@ function showWeeklyMail({ roster, choices, hasMail }: WeeklyMailParts) {
 }
 
 /** Off is a choice of the person, which no manifest can take back. On is both: the member wants it, and the person did not end it. */
-function chooseWeeklyMail({ roster, trail, choices, hasMail }: WeeklyMailParts) {
+function chooseWeeklyMail(parts: WeeklyMailParts) {
+  const { roster, choices, hasMail } = parts
   return async (call: CallTo<'chooseWeeklyMail'>): Promise<typeof DONE | Refusal> => {
     if (!hasMail) return refuse('mail_not_configured')
     const member = ownMember(call, roster)
     if (member === null) return refuse('not_found')
     const { isOn } = call.body
     if (isOn && !member.wantsWeeklyMail) {
-      const refused = await writeWanted(call, member, { roster, trail })
+      const refused = await writeWanted(call, member, parts)
       if (refused !== null) return refused
     }
     const { id: organization, logRetentionDays } = call.scope.organization
@@ -58,7 +59,7 @@ function chooseWeeklyMail({ roster, trail, choices, hasMail }: WeeklyMailParts) 
 async function writeWanted(
   call: OrganizationCall,
   member: Member,
-  { roster, trail }: Pick<WeeklyMailParts, 'roster' | 'trail'>,
+  { roster, trail }: WeeklyMailParts,
 ): Promise<Refusal | null> {
   const stored = await readJudged(member, roster.writer)
   if ('code' in stored) return stored

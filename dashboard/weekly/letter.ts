@@ -10,7 +10,7 @@ import { weeklyMail } from './mail-texts.ts'
 
 interface WeeklyLetterParts {
   readonly directory: Directory
-  readonly choices: Pick<MailChoices, 'isEnded'>
+  readonly choices: MailChoices
   readonly baseUrl: string
   /** The service's name as people read it. */
   readonly brand: string

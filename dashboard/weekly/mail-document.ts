@@ -4,8 +4,17 @@
  */
 
 import { escapedText } from '../pages/plain-page.ts'
-import type { WeeklyMailParts } from './mail-texts.ts'
 import type { WeekNumber, WeekWords } from './mail-words.ts'
+
+/** What the document and the text are made of. */
+export interface WeeklyDocument {
+  /** Of the organisation. */
+  readonly name: string
+  readonly brand: string
+  readonly words: WeekWords
+  readonly overviewUrl: string
+  readonly endUrl: string
+}
 
 const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
 const TEXT = `${FONT};color:#1d2320`
@@ -22,7 +31,7 @@ const DARK = `
   .link { color: #6fd0ad !important }
 }`
 
-export function mailDocument({ name, brand, words, overviewUrl, endUrl }: WeeklyMailParts): string {
+export function mailDocument({ name, brand, words, overviewUrl, endUrl }: WeeklyDocument): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -54,16 +63,16 @@ ${changesOf(words)}${words.notes.map((note) => `<p class="quiet" style="${QUIET}
 `
 }
 
-/** The number and what it is compared with stand below each other, so that a narrow screen needs no other layout. */
+/** The number and what it is compared with stand smallLine each other, so that a narrow screen needs no other layout. */
 function numberRow({ title, now, beside, before, change }: WeekNumber): string {
   const compared = [change, before === '' ? '' : `${before} before`].filter((text) => text !== '')
   return `<tr>
-<th scope="row" align="left" valign="top" class="text line" style="${TEXT};${LINE};padding:10px 8px 10px 0;font-size:15px;font-weight:600;line-height:1.35">${escapedText(title)}${below(beside === '' ? [] : [beside])}</th>
-<td align="right" valign="top" class="text line" style="${TEXT};${LINE};padding:10px 0;font-size:20px;font-weight:600;line-height:1.2">${escapedText(now)}${below(compared, 'white-space:nowrap;')}</td>
+<th scope="row" align="left" valign="top" class="text line" style="${TEXT};${LINE};padding:10px 8px 10px 0;font-size:15px;font-weight:600;line-height:1.35">${escapedText(title)}${smallLine(beside === '' ? [] : [beside])}</th>
+<td align="right" valign="top" class="text line" style="${TEXT};${LINE};padding:10px 0;font-size:20px;font-weight:600;line-height:1.2">${escapedText(now)}${smallLine(compared, 'white-space:nowrap;')}</td>
 </tr>`
 }
 
-function below(texts: readonly string[], own = ''): string {
+function smallLine(texts: readonly string[], own = ''): string {
   if (texts.length === 0) return ''
   return `<div class="quiet" style="${QUIET};${own}margin-top:2px;font-size:13px;font-weight:400;line-height:1.4">${escapedText(texts.join(' · '))}</div>`
 }

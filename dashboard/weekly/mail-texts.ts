@@ -1,26 +1,16 @@
 /** The weekly mail: plain text, and a document that mail programs show. Nothing in it is loaded from anywhere, and no link says who followed it. */
 
-import type { WeeklySummary } from '../../domain/figures/weekly.ts'
+import type { WeeklySummary } from '../../domain/people/weekly-summary.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { plainLine } from '../mail/plain-line.ts'
-import { mailDocument } from './mail-document.ts'
-import { countText, weekWords, type WeekNumber, type WeekWords } from './mail-words.ts'
+import { mailDocument, type WeeklyDocument } from './mail-document.ts'
+import { mailCount, weekWords, type WeekNumber } from './mail-words.ts'
 
 interface MailSurroundings {
   readonly organization: { readonly id: string; readonly displayName: string }
   readonly baseUrl: string
   /** The service's name as people read it. */
   readonly brand: string
-  readonly endUrl: string
-}
-
-/** What both forms are made of. */
-export interface WeeklyMailParts {
-  /** Of the organisation. */
-  readonly name: string
-  readonly brand: string
-  readonly words: WeekWords
-  readonly overviewUrl: string
   readonly endUrl: string
 }
 
@@ -34,22 +24,22 @@ export function weeklyMail(
   const words = weekWords(summary)
   const overviewUrl = `${baseUrl}/app/${encodeURIComponent(organization.id)}/overview?from=${from}&to=${last}`
   const parts = { name, brand, words, overviewUrl, endUrl }
-  const installs = `${countText(now.installs)} ${now.installs === 1 ? 'install' : 'installs'}`
+  const installs = `${mailCount(now.installs)} ${now.installs === 1 ? 'install' : 'installs'}`
   return {
     to,
     subject: `${name}: ${installs} from ${words.period}`,
-    text: textOf(parts),
+    text: plainForm(parts),
     regular: { html: mailDocument(parts), endUrl },
   }
 }
 
-function textOf({ name, brand, words, overviewUrl, endUrl }: WeeklyMailParts): string {
+function plainForm({ name, brand, words, overviewUrl, endUrl }: WeeklyDocument): string {
   const changes = words.changes.map(({ title, value, text }) => `- ${title} ${value}: ${text}`)
   return [
     `${name}: ${words.period}`,
     ...(words.compared === '' ? [] : [words.compared]),
     '',
-    ...words.numbers.map(lineOf),
+    ...words.numbers.map(numberLine),
     '',
     ...(changes.length === 0 ? [] : ['What changed most', ...changes, '']),
     ...words.notes,
@@ -62,7 +52,7 @@ function textOf({ name, brand, words, overviewUrl, endUrl }: WeeklyMailParts): s
   ].join('\n')
 }
 
-function lineOf({ title, now, beside, before, change }: WeekNumber): string {
+function numberLine({ title, now, beside, before, change }: WeekNumber): string {
   const more = [beside, before === '' ? '' : `${before} before`, change].filter((text) => text !== '')
   return `${title}: ${now}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
 }

@@ -1,18 +1,23 @@
 /** What the weekly mail says, once for its text and its document: the words of the pages, and shares only where they say something. */
 
 import { ORIGIN_NAMES } from '../../domain/figures/installs.ts'
-import type { LargestChange } from '../../domain/figures/overview.ts'
-import { isCountedAlone, saysShares, type WeekFigures, type WeeklySummary } from '../../domain/figures/weekly.ts'
+import { isCountedAlone, MANY_INSTALLS } from '../../domain/figures/overview.ts'
+import { saysShares } from '../../domain/figures/weekly.ts'
+import type { ChangedInstalls, WeekFigures, WeeklySummary } from '../../domain/people/weekly-summary.ts'
 import { plainLine } from '../mail/plain-line.ts'
 
-/** A number of the Overview. Empty texts are left out. */
-export interface WeekNumber {
-  readonly title: string
+/** A number of the week and of the one before. Empty texts are left out. */
+interface ComparedNumber {
   readonly now: string
-  /** What it is a share of, or what else there is to know. */
-  readonly beside: string
   readonly before: string
   readonly change: string
+}
+
+/** As the Overview calls it. */
+export interface WeekNumber extends ComparedNumber {
+  readonly title: string
+  /** What it is a share of, or what else there is to know. */
+  readonly beside: string
 }
 
 interface ChangedValue {
@@ -37,7 +42,7 @@ const VALUE_CHARS = 80
 
 export function weekWords(summary: WeeklySummary): WeekWords {
   return {
-    period: periodText(summary),
+    period: weekText(summary),
     compared: summary.before === null ? '' : 'Beside the week before',
     numbers: numbersOf(summary),
     changes: summary.changes.map(changedValue),
@@ -45,23 +50,23 @@ export function weekWords(summary: WeeklySummary): WeekWords {
   }
 }
 
-export function countText(count: number): string {
+export function mailCount(count: number): string {
   return count.toLocaleString('en')
 }
 
 function numbersOf(summary: WeeklySummary): readonly WeekNumber[] {
   const { now, before } = summary
   const hasShares = saysShares(summary)
-  const volume = (countOf: (figures: WeekFigures) => number): Compared =>
+  const volume = (countOf: (figures: WeekFigures) => number): ComparedNumber =>
     before === null
-      ? { now: countText(countOf(now)), before: '', change: '' }
+      ? { now: mailCount(countOf(now)), before: '', change: '' }
       : comparedVolume(countOf(now), countOf(before), hasShares)
-  const share = (shareOf: (figures: WeekFigures) => Share): Compared =>
+  const share = (shareOf: (figures: WeekFigures) => WeekShare): ComparedNumber =>
     comparedShare(shareOf(now), before === null ? NOTHING : shareOf(before), hasShares)
   const installs = { title: 'Installs', beside: '', ...volume((figures) => figures.installs) }
   const visits = { title: 'Visits', beside: '', ...volume((figures) => figures.visits) }
   // Whose visits are not looked for have no source, and convert none.
-  if (isCountedAlone(now)) return [installs, { ...ONLY_COUNTED, now: countText(now.counted) }, visits]
+  if (isCountedAlone(now)) return [installs, { ...ONLY_COUNTED, now: mailCount(now.counted) }, visits]
   const ofInstalls = hasShares ? `${percentText({ part: now.knownSource, whole: now.installs })} of installs` : ''
   return [
     installs,
@@ -76,28 +81,26 @@ function numbersOf(summary: WeeklySummary): readonly WeekNumber[] {
 const ONLY_COUNTED = { title: 'Counted, not looked up', beside: '', before: '', change: '' } as const
 const AS_BEFORE = 'as before'
 
-type Compared = Pick<WeekNumber, 'now' | 'before' | 'change'>
-
-interface Share {
+interface WeekShare {
   readonly part: number
   readonly whole: number
 }
 
-function matchedShare({ matched, lookedUp }: WeekFigures): Share {
+function matchedShare({ matched, lookedUp }: WeekFigures): WeekShare {
   return { part: matched, whole: lookedUp }
 }
 
-function convertedShare({ converted, visits }: WeekFigures): Share {
+function convertedShare({ converted, visits }: WeekFigures): WeekShare {
   return { part: converted, whole: visits }
 }
 
-function shareText(share: Share, hasShares: boolean): string {
+function weekShareText(share: WeekShare, hasShares: boolean): string {
   if (share.whole === 0) return '–'
-  return hasShares ? percentText(share) : `${countText(share.part)} of ${countText(share.whole)}`
+  return hasShares ? percentText(share) : `${mailCount(share.part)} of ${mailCount(share.whole)}`
 }
 
 /** As the pages round: one digit below 10 %, and what is not quite nothing or not quite all never reads as that. */
-function percentText({ part, whole }: Share): string {
+function percentText({ part, whole }: WeekShare): string {
   const percent = (100 * part) / whole
   if (percent > 0 && percent < 0.1) return '< 0.1 %'
   if (percent < 100 && percent > 99.9) return '> 99.9 %'
@@ -105,54 +108,54 @@ function percentText({ part, whole }: Share): string {
   return `${percent.toLocaleString('en', { maximumFractionDigits: digits })} %`
 }
 
-function comparedVolume(now: number, before: number, hasShares: boolean): Compared {
-  if (now === before) return { now: countText(now), before: '', change: now === 0 ? '' : AS_BEFORE }
-  return { now: countText(now), before: countText(before), change: volumeChange(now, before, hasShares) }
+function comparedVolume(now: number, before: number, hasShares: boolean): ComparedNumber {
+  if (now === before) return { now: mailCount(now), before: '', change: now === 0 ? '' : AS_BEFORE }
+  return { now: mailCount(now), before: mailCount(before), change: volumeChange(now, before, hasShares) }
 }
 
 function volumeChange(now: number, before: number, hasShares: boolean): string {
-  if (!hasShares) return `${arrow(now - before)} ${countText(Math.abs(now - before))}`
+  if (!hasShares) return `${upOrDown(now - before)} ${mailCount(Math.abs(now - before))}`
   if (before === 0) return 'new'
   const times = now / before
-  if (times >= 10) return `${arrow(1)} ${countText(Math.round(times))} times`
-  return `${arrow(now - before)} ${Math.round(100 * Math.abs(times - 1))} %`
+  if (times >= 10) return `${upOrDown(1)} ${mailCount(Math.round(times))} times`
+  return `${upOrDown(now - before)} ${Math.round(100 * Math.abs(times - 1))} %`
 }
 
-const NOTHING: Share = { part: 0, whole: 0 }
+const NOTHING: WeekShare = { part: 0, whole: 0 }
 
 /** A share of nothing is compared with nothing. */
-function comparedShare(now: Share, before: Share, hasShares: boolean): Compared {
-  const shown = shareText(now, hasShares)
+function comparedShare(now: WeekShare, before: WeekShare, hasShares: boolean): ComparedNumber {
+  const shown = weekShareText(now, hasShares)
   if (before.whole === 0) return { now: shown, before: '', change: '' }
   const change = hasShares && now.whole > 0 ? pointsText(now.part / now.whole - before.part / before.whole) : ''
-  return { now: shown, before: change === AS_BEFORE ? '' : shareText(before, hasShares), change }
+  return { now: shown, before: change === AS_BEFORE ? '' : weekShareText(before, hasShares), change }
 }
 
 /** Both, and no difference. */
 function beforeAlone(
   { now, before }: WeeklySummary,
-  shareOf: (figures: WeekFigures) => Share,
+  shareOf: (figures: WeekFigures) => WeekShare,
   hasShares: boolean,
-): Compared {
+): ComparedNumber {
   const then = before === null ? NOTHING : shareOf(before)
   return {
-    now: shareText(shareOf(now), hasShares),
-    before: then.whole === 0 ? '' : shareText(then, hasShares),
+    now: weekShareText(shareOf(now), hasShares),
+    before: then.whole === 0 ? '' : weekShareText(then, hasShares),
     change: '',
   }
 }
 
 function pointsText(difference: number): string {
   const points = Math.round(1_000 * difference) / 10
-  return points === 0 ? AS_BEFORE : `${arrow(points)} ${Math.abs(points)} points`
+  return points === 0 ? AS_BEFORE : `${upOrDown(points)} ${Math.abs(points)} points`
 }
 
-function arrow(difference: number): string {
+function upOrDown(difference: number): string {
   return difference > 0 ? '▲' : '▼'
 }
 
-function changedValue({ by, value, installs, before }: LargestChange): ChangedValue {
-  const text = `${countText(installs)} ${installs === 1 ? 'install' : 'installs'}, ${countText(before)} before`
+function changedValue({ by, value, installs, before }: ChangedInstalls): ChangedValue {
+  const text = `${mailCount(installs)} ${installs === 1 ? 'install' : 'installs'}, ${mailCount(before)} before`
   const line = plainLine(value)
   const characters = [...line]
   const shown = characters.length > VALUE_CHARS ? `${characters.slice(0, VALUE_CHARS - 1).join('')}…` : line
@@ -162,7 +165,9 @@ function changedValue({ by, value, installs, before }: LargestChange): ChangedVa
 function notesOf(summary: WeeklySummary): readonly string[] {
   const { before, changes, timeZone } = summary
   return [
-    ...(saysShares(summary) ? [] : ['A percentage of fewer than 20 installs says little, so there are none.']),
+    ...(saysShares(summary)
+      ? []
+      : [`A percentage of fewer than ${MANY_INSTALLS} installs says little, so there are none.`]),
     ...(before === null ? ['There is no whole week before it, so nothing is compared.'] : []),
     ...(before !== null && changes.length === 0
       ? ['No campaign, source or landing page brought more or fewer installs than the week before.']
@@ -171,7 +176,7 @@ function notesOf(summary: WeeklySummary): readonly string[] {
   ]
 }
 
-function periodText({ from, to }: WeeklySummary): string {
+function weekText({ from, to }: WeeklySummary): string {
   const first = new Date(from)
   const last = new Date(to)
   const day = (date: Date): string => String(date.getUTCDate())

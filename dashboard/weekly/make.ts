@@ -7,10 +7,11 @@
 import { sha256Hex } from '../../common/digest.ts'
 import { every, type Repetition } from '../../common/every.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
-import { dueWeek, type PastWeek, type WeeklySummary } from '../../domain/figures/weekly.ts'
+import { dueWeek, type PastWeek } from '../../domain/figures/weekly.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { WebhookEventType } from '../../domain/model.ts'
 import type { Member } from '../../domain/people/member.ts'
+import type { WeeklySummary } from '../../domain/people/weekly-summary.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import { timeZone } from '../../domain/time-zones.ts'
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
@@ -47,7 +48,7 @@ export function startWeekly(parts: WeeklyParts): Repetition {
   return every(EVERY_MS, (signal) => makeDue(parts, { done, signal, failed }), { onFailure: failed })
 }
 
-interface Round {
+interface WeeklyRound {
   /** The week that each organisation is done with, as far as this process knows. */
   readonly done: Map<string, string>
   readonly signal: AbortSignal
@@ -59,7 +60,7 @@ interface Round {
  * Makes what is due now.
  * @internal
  */
-export async function makeDue(parts: WeeklyParts, { done, signal, failed }: Round): Promise<void> {
+export async function makeDue(parts: WeeklyParts, { done, signal, failed }: WeeklyRound): Promise<void> {
   const { directory } = parts.roster
   // What this copy lacks may be there.
   if (directory.rightsAge() !== 'current') return
@@ -136,9 +137,9 @@ async function append({ stores, outbox, roster }: WeeklyParts, due: DueSummary, 
   const { organization, members, week } = due
   for (const { namespace, name } of members) {
     const letter = { kind: 'weekly', organization: organization.id, namespace, name, summary } as const
-    await outbox?.put(letter, digestOf(due, `${namespace}/${name}`).slice(0, MAIL_ID_CHARS))
+    await outbox?.put(letter, weekDigest(due, `${namespace}/${name}`).slice(0, MAIL_ID_CHARS))
   }
-  const id = week.dueAtMs.toString(16).padStart(12, '0') + digestOf(due, '').slice(0, 16)
+  const id = week.dueAtMs.toString(16).padStart(12, '0') + weekDigest(due, '').slice(0, 16)
   const record: ActivityRecord = {
     v: 1,
     kind: 'activity',
@@ -158,6 +159,6 @@ async function append({ stores, outbox, roster }: WeeklyParts, due: DueSummary, 
 
 const MAIL_ID_CHARS = 32
 
-function digestOf({ organization, week }: DueSummary, member: string): string {
+function weekDigest({ organization, week }: DueSummary, member: string): string {
   return sha256Hex(`weekly\n${organization.id}\n${week.from}\n${member}`)
 }

@@ -2,7 +2,8 @@
 
 import { largestChanges } from '../../domain/figures/overview.ts'
 import type { FiguresPeriod } from '../../domain/figures/periods.ts'
-import type { PastWeek, WeekFigures, WeeklySummary } from '../../domain/figures/weekly.ts'
+import type { PastWeek } from '../../domain/figures/weekly.ts'
+import type { WeekFigures, WeeklySummary } from '../../domain/people/weekly-summary.ts'
 import { areHoursCounted, readQuestion, type FiguresQuestion } from '../figures/asked-period.ts'
 import { readExampleUntil } from '../figures/example.ts'
 import type { OrganizationSource } from '../figures/pages.ts'
@@ -33,8 +34,8 @@ export async function readWeek(source: OrganizationSource, week: PastWeek): Prom
     from: week.from,
     to: week.to,
     timeZone: zone.name,
-    now: figuresOf(now.total),
-    before: before === null ? null : figuresOf(before.total),
+    now: weekFigures(now.total),
+    before: before === null ? null : weekFigures(before.total),
     changes: largestChanges(rows, MOST_CHANGES),
   }
 }
@@ -45,7 +46,7 @@ function earliest(question: FiguresQuestion): FiguresPeriod {
 
 type SideTotal = Awaited<ReturnType<typeof readSides>>['now']['total']
 
-function figuresOf({ installs, visits }: SideTotal): WeekFigures {
+function weekFigures({ installs, visits }: SideTotal): WeekFigures {
   return {
     installs: installs.installs,
     matched: installs.matched,

@@ -3,9 +3,9 @@
  * request carries its text, and a weekly mail its numbers, since nothing else keeps them.
  */
 
-import type { WeeklySummary } from '../figures/weekly.ts'
 import { HOUR_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
+import type { WeeklySummary } from './weekly-summary.ts'
 
 export type Letter =
   /** `link` names the one-time link; it is not the link's token. */

@@ -1,7 +1,6 @@
 /** What the event `summary.weekly` holds. */
 
-import { CHANGED_BY } from '../figures/overview.ts'
-import type { WeeklySummary } from '../figures/weekly.ts'
+import { CHANGED_BY, type WeeklySummary } from '../people/weekly-summary.ts'
 import { objectSchema, type JsonSchema } from '../schema/json-schema.ts'
 
 const count = (description: string): JsonSchema => ({ type: 'integer', description, minimum: 0 })
@@ -16,7 +15,7 @@ const FIGURES = {
   visits: count('Visits.'),
   converted: count('Visits that led to an install within seven days, as far as these are over.'),
 }
-const figuresOf = (description: string): JsonSchema => ({
+const figuresSchema = (description: string): JsonSchema => ({
   ...objectSchema(FIGURES, Object.keys(FIGURES)),
   description,
 })
@@ -33,8 +32,8 @@ export const WEEKLY_DATA: JsonSchema = objectSchema(
     from: day('The Monday of the week, for example 2026-11-16.'),
     to: day('Its Sunday.'),
     timeZone: day('The time zone of the organisation, in which these are days.'),
-    now: figuresOf('The numbers of the week.'),
-    before: figuresOf('Those of the week before; absent if not all of it is kept and counted.'),
+    now: figuresSchema('The numbers of the week.'),
+    before: figuresSchema('Those of the week before; absent if not all of it is kept and counted.'),
     changes: {
       type: 'array',
       description: 'The values with the largest differences; empty if nothing is compared.',
@@ -48,7 +47,7 @@ export const WEEKLY_EXAMPLE = {
   from: '2026-11-16',
   to: '2026-11-22',
   timeZone: 'Europe/Berlin',
-  now: { installs: 412, matched: 301, lookedUp: 398, counted: 0, knownSource: 240, visits: 9_120, converted: 288 },
+  now: { installs: 412, matched: 301, lookedUp: 398, counted: 0, knownSource: 244, visits: 9_120, converted: 288 },
   before: { installs: 350, matched: 262, lookedUp: 341, counted: 0, knownSource: 201, visits: 8_344, converted: 270 },
   changes: [{ by: 'campaign', value: 'launch', installs: 96, before: 12 }],
 } as const satisfies WeeklySummary

@@ -9,7 +9,7 @@ import type { Me } from '../data/queries.ts'
 import { Loading, Problem } from '../parts/states.tsx'
 
 type WeeklyState = JsonFrom<'weeklyMail'>['state']
-type OwnOrganization = Me['organizations'][number]
+type MailedOrganization = Me['organizations'][number]
 
 const PATH = '/api/organizations/:organization/weekly-mail'
 
@@ -19,7 +19,7 @@ const stateQuery = (organization: string) =>
     queryFn: ({ signal }) => ask<JsonFrom<'weeklyMail'>>(path(PATH, { organization }), { signal }),
   })
 
-export function WeeklyMails({ organizations }: { readonly organizations: readonly OwnOrganization[] }): ReactNode {
+export function WeeklyMails({ organizations }: { readonly organizations: readonly MailedOrganization[] }): ReactNode {
   return (
     <section className="card" aria-labelledby="weekly-mail">
       <h2 id="weekly-mail">Weekly mail</h2>
@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<WeeklyState, string>> = {
   no_mail: 'This service sends no mail.',
 }
 
-function WeeklyMail({ organization }: { readonly organization: OwnOrganization }): ReactNode {
+function WeeklyMail({ organization }: { readonly organization: MailedOrganization }): ReactNode {
   const { id, displayName } = organization
   const queries = useQueryClient()
   const { data, error } = useQuery(stateQuery(id))

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { weeklyMail } from '../../dashboard/weekly/mail-texts.ts'
 import { weekWords } from '../../dashboard/weekly/mail-words.ts'
-import type { WeekFigures, WeeklySummary } from '../../domain/figures/weekly.ts'
+import type { WeekFigures, WeeklySummary } from '../../domain/people/weekly-summary.ts'
 
 const NONE: WeekFigures = {
   installs: 0,

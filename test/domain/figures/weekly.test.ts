@@ -3,8 +3,9 @@
 import { expect } from 'chai'
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../domain/durations.ts'
-import { dueWeek, saysShares, type WeekFigures, type WeeklySummary } from '../../../domain/figures/weekly.ts'
+import { dueWeek, saysShares } from '../../../domain/figures/weekly.ts'
 import { LIMITS } from '../../../domain/limits.ts'
+import type { WeekFigures, WeeklySummary } from '../../../domain/people/weekly-summary.ts'
 import { timeZone } from '../../../domain/time-zones.ts'
 
 const ZONES = [
