@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { createOutbox } from '../../dashboard/mail/outbox.ts'
+import { exportPerson } from '../../dashboard/people/personal-data.ts'
 import { createMailChoices } from '../../dashboard/weekly/choices.ts'
 import { makeDue } from '../../dashboard/weekly/make.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
@@ -13,6 +14,7 @@ import { KEY_IDS } from '../../domain/receipt.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
+import { until } from '../../fixtures/until.ts'
 import { installRecord } from '../contract/fact-samples.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
@@ -197,6 +199,20 @@ describe('the weekly mail', function () {
     expect(await activity()).to.deep.equal([])
   })
 
+  it('comes late after an outage, and not again when the zone of the organisation changes', async () => {
+    await makeDue({ ...partsOf(), nowMs: () => NOW_MS + DAY_MS }, newRound())
+    expect(await jobs()).to.have.length(2)
+    await storeActivity()
+    await stage.hotState.takeOnce(`mail-sent/weekly/acme/${FROM}`)
+    await stage.apply('all.yaml', MANIFESTS.replace('Europe/Berlin', 'Pacific/Honolulu'))
+    await until(() => stage.directory.organizations().get('acme')?.timeZone === 'Pacific/Honolulu')
+    // It is Monday at nine there as well.
+    await makeDue({ ...partsOf(), nowMs: () => MONDAY_MS + 20 * HOUR_MS }, newRound())
+    expect(failures).to.deep.equal([])
+    expect(await jobs()).to.have.length(2)
+    expect(await summaries()).to.have.length(1)
+  })
+
   it('waits until the hours of the week are counted', async () => {
     const hour = MONDAY_MS - 2 * DAY_MS
     await facts.insert('hour_marks', [{ ...OF, hour, writer: 'w', made_at: NOW_MS, row_version: 1 }])
@@ -265,6 +281,17 @@ describe('the weekly mail', function () {
     const [ended] = (await activity()).filter(({ type }) => type === 'weekly_mail_ended')
     await stage.hotState.takeOnce(`mail-choice/${ended?.mailDigest}`)
     expect(await state(), 'from the facts alone').to.equal('ended')
+    const { directory, inventory, writer, hotState, nowMs } = stage
+    const { personId } = keys
+    const people = {
+      roster: { directory, inventory, writer },
+      hotState,
+      facts,
+      nowMs,
+      personId,
+      onRemoved: async () => undefined,
+    }
+    expect((await exportPerson('anna@acme.dev', people)).endedWeeklyMails).to.deep.equal(['acme'])
     await makeDue(partsOf(), newRound())
     await stage.mailSent()
     expect(mailsTo('anna@acme.dev')).to.deep.equal([])
