@@ -6,6 +6,7 @@ import { keysOf } from '../domain/typed-keys.ts'
 import type { LogWriter } from '../ports/event-log/event-log.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { SealedTexts } from '../runtime/keyring.ts'
 import type { Stamps } from '../runtime/random.ts'
 import type { FactsReader } from '../ports/facts/facts.ts'
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
@@ -56,6 +57,9 @@ import { spendHandlers } from './spend/handlers.ts'
 import { streamHandlers } from './streams/handlers.ts'
 import { supportHandlers } from './support/handlers.ts'
 import { webhookHandlers } from './webhooks/handlers.ts'
+import type { MailChoices } from './weekly/choices.ts'
+import { weeklyMailHandlers } from './weekly/handlers.ts'
+import { writeWeekly } from './weekly/letter.ts'
 
 /** What billing needs in addition to the services of all areas. */
 export interface DashboardBilling {
@@ -134,6 +138,7 @@ interface DashboardKeys extends ReferenceKeys {
 interface DashboardServices {
   /** Null: no mail is sent. */
   readonly outbox: Outbox | null
+  readonly choices: MailChoices
   /** Whether this service offers support. */
   readonly hasSupport: boolean
   /** Null: this service has no billing. */
@@ -148,8 +153,8 @@ interface LetterPostParts {
   readonly roster: Roster
   readonly site: LetterSite
   readonly mailer: Mailer
-  readonly nowMs: () => number
-  readonly logger: Logger
+  readonly choices: MailChoices
+  readonly surroundings: { readonly nowMs: () => number; readonly logger: Logger }
 }
 
 /** What letters say of the service, and to whom they go. */
@@ -161,17 +166,20 @@ interface LetterSite {
   readonly isOpen: boolean
   /** Address for support requests; null if there is none. */
   readonly supportMail: string | null
-  readonly signInHash: (text: string) => string
+  readonly keys: { readonly signInHash: (text: string) => string; readonly mailEnds: SealedTexts }
 }
 
 /** Writes and sends the letters on the log. */
-export function createLetterPost({ hotState, roster, site, mailer, nowMs, logger }: LetterPostParts): Post {
+export function createLetterPost({ hotState, roster, site, mailer, choices, surroundings }: LetterPostParts): Post {
+  const { nowMs, logger } = surroundings
   const { directory, writer } = roster
-  const { baseUrl, brand, isOpen, supportMail, signInHash: hash } = site
+  const { baseUrl, brand, isOpen, supportMail, keys } = site
+  const { signInHash: hash, mailEnds } = keys
   const writers = {
     'sign-in': writeSignIn({ hotState, directory, baseUrl, hash, isOpen, brand }),
     invitation: writeInvitation({ directory, writer, baseUrl, brand, nowMs }),
     support: writeSupport({ supportMail, hotState }),
+    weekly: writeWeekly({ directory, choices, baseUrl, brand, mailEnds }),
   }
   return createPost({ mailer, writers, hotState, logger })
 }
@@ -182,7 +190,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { directory, inventory, writer } = roster
   const { discovery, claimRules: rules, pins } = entrance
   const { nowMs, randomness, logger, metrics, clock, elapsedMs } = surroundings
-  const { billing, outbox } = services
+  const { billing, outbox, choices } = services
   const { baseUrl, streams } = site
   const { personId, signInHash } = keys
   const noteActivity = createActivity({ eventLog, randomness, nowMs })
@@ -227,6 +235,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { directory, keys },
       ),
       ...keyAdminHandlers({ directory, writing }),
+      ...weeklyMailHandlers({ roster, trail, choices, hasMail: outbox !== null }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),

@@ -109,6 +109,8 @@ const LIMITS_IN_FORCE = {
   spendFileNameChars: 200,
   /** Of one row, in the smallest unit of its currency. */
   spendAmountUnits: 1_000_000_000_000,
+  /** A weekly mail that could not be made on its Monday is made until then, and no later. */
+  weeklyMailLateMs: 2 * DAY_MS,
   logStreamBacklogRecords: 1_000_000,
   logStreamBacklogDays: 7,
 } as const

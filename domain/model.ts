@@ -123,6 +123,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'plan.changed',
   'member.joined',
   'stream.failing',
+  'summary.weekly',
   'website.not_accepted',
 ] as const
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]

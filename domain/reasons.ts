@@ -117,6 +117,9 @@ export const ACTIVITY_TYPES = {
   webhook_paused: 'The receiver of a webhook answers 410 Gone, so it has paused itself.',
   webhook_replayed: 'A person had events sent to a webhook again.',
   webhook_test: 'A person has a webhook send a test.',
+  weekly_mail_ended: 'A person ended their weekly mail.',
+  weekly_mail_resumed: 'A person wants their weekly mail again.',
+  weekly_summary: 'The numbers of the last week were summed up for mails and webhooks.',
 } as const
 
 export type ActivityType = keyof typeof ACTIVITY_TYPES

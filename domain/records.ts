@@ -19,6 +19,7 @@ import type {
 } from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 import type { Letter } from './people/letters.ts'
+import type { WeeklySummary } from './people/weekly-summary.ts'
 import type { ActivityType, AttemptOutcome, DeadLetterReason, DeliveryReason, NextStepText } from './reasons.ts'
 import type { SpendRecord } from './spend/spend-records.ts'
 
@@ -222,6 +223,10 @@ export interface ActivityRecord {
   readonly fields?: readonly string[]
   /** For a change of an organisation's plan: the one that it has now. */
   readonly plan?: Plan
+  /** For a weekly summary: its numbers. */
+  readonly summary?: WeeklySummary
+  /** For the end of a weekly mail, and for its return: digest of whose it is (`domain/people/mail-choice.ts`). */
+  readonly mailDigest?: string
   /** Number of the catalog of whoever wrote it; absent if that has none. */
   readonly catalogNumber?: number
   readonly logRetentionDays: number

@@ -1,6 +1,6 @@
 /** All keys of the service, derived from its master secrets: one HKDF label for each use, none shared between two. */
 
-import { hash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ReceiptKeys } from '../domain/receipt.ts'
@@ -21,6 +21,15 @@ export interface Keyring extends ReceiptKeys, KeyedHashes {
   readonly logHashes: (value: string) => readonly string[]
   /** As `testHash` under every secret that is still read. */
   readonly testHashes: (text: string) => readonly string[]
+  readonly mailEnds: SealedTexts
+}
+
+/** Texts that go out into the world and come back, and that nobody can read, change or make there. */
+export interface SealedTexts {
+  /** For an address: base64url, another one each time. */
+  readonly seal: (text: string) => string
+  /** Null for what none of the secrets that are still read has sealed. */
+  readonly open: (sealed: string) => string | null
 }
 
 /** Hashes under the secret that signs. */
@@ -81,7 +90,8 @@ export function createKeyring(secrets: readonly string[]): Keyring {
     (value: string): readonly string[] =>
       [...rings.values()].map((ring) => hashHex(ring[use], value))
   const ofAll = { logHashes: hashesBy('logHash'), testHashes: hashesBy('test') }
-  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]), ...ofAll }
+  const mailEnds = sealedTexts(secrets.map((each) => derive(each, 'mail end')))
+  return { ...receiptKeys(rings, current[0]), ...hashes(secret, current[1]), ...ofAll, mailEnds }
 }
 
 /** One secret a line; blank lines and lines that begin with `#` are skipped. The first one signs. */
@@ -185,6 +195,37 @@ export function hmacSha256(key: Buffer): Mac {
     const digest = hash('sha256', padded.subarray(0, textEnd + bytes.length), 'binary')
     outer.write(digest, BLOCK_BYTES, 'binary')
     return hash('sha256', outer, encoding)
+  }
+}
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const SEAL_BYTES = 16
+
+/** The first key seals. */
+function sealedTexts(keys: readonly Buffer[]): SealedTexts {
+  return {
+    seal(text) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, keys[0] ?? NO_BYTES, nonce)
+      const bytes = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), bytes]).toString('base64url')
+    },
+    open(sealed) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      if (bytes.length < NONCE_BYTES + SEAL_BYTES || bytes.toString('base64url') !== sealed) return null
+      return keys.map((key) => openedBy(key, bytes)).find((text) => text !== null) ?? null
+    },
+  }
+}
+
+function openedBy(key: Buffer, bytes: Buffer): string | null {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: SEAL_BYTES })
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + SEAL_BYTES))
+  try {
+    return decipher.update(bytes.subarray(NONCE_BYTES + SEAL_BYTES), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    return null
   }
 }
 

@@ -17,6 +17,7 @@ import { SUPPORT_ROUTES } from './support.ts'
 import { VISIT_ROUTES } from './visits.ts'
 import type { DeclaredJson, AnswerStatus } from './route.ts'
 import { WEBHOOK_ROUTES } from './webhooks.ts'
+import { WEEKLY_ROUTES } from './weekly-mail.ts'
 
 export const ROUTES = {
   ...SIGN_IN_ROUTES,
@@ -33,6 +34,7 @@ export const ROUTES = {
   ...WEBHOOK_ROUTES,
   ...SUPPORT_ROUTES,
   ...BILLING_ROUTES,
+  ...WEEKLY_ROUTES,
   ...KEY_ADMIN_ROUTES,
   ...KEY_ROUTES,
 } as const

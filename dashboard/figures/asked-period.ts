@@ -67,7 +67,7 @@ export async function readQuestion(
 }
 
 /** Whether each hour that figures do not read from the facts themselves has been counted, as it may not be while years are filled in. */
-async function areHoursCounted(
+export async function areHoursCounted(
   reads: OrganizationFacts,
   { sinceMs, untilMs }: FiguresPeriod,
   nowMs: number,

@@ -6,6 +6,15 @@ export interface Mail {
   readonly text: string
   /** Reply address, if it is not the sender. */
   readonly replyTo?: string
+  /** Of a mail that comes again and again. */
+  readonly regular?: RegularMail
+}
+
+interface RegularMail {
+  /** The same as the text, as a document. */
+  readonly html: string
+  /** Where the person ends such mails: opened by them, or called by their mail program (RFC 8058). */
+  readonly endUrl: string
 }
 
 export interface Mailer {

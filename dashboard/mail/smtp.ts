@@ -47,17 +47,18 @@ export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
   if (sender === null) throw new Error('the sender of mails is no address')
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1)
   return {
-    async send({ id, to, subject, text, replyTo }) {
+    async send({ id, to, subject, text, replyTo, regular }) {
       try {
         // Objects, since a text may be read as a list of addresses.
         const answers = replyTo === undefined ? {} : { replyTo: addressed(replyTo) }
-        const headers = { 'Auto-Submitted': 'auto-generated' }
+        const headers = { 'Auto-Submitted': 'auto-generated', ...endHeaders(regular?.endUrl) }
         await transport.sendMail({
           from: sender,
           to: addressed(to),
           ...answers,
           subject,
           text,
+          ...(regular === undefined ? {} : { html: regular.html }),
           headers,
           messageId: `<${id}@${domain}>`,
         })
@@ -67,6 +68,13 @@ export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
     },
     close: () => transport.close(),
   }
+}
+
+/** A mail program calls the address by itself only over https (RFC 8058). */
+function endHeaders(url: string | undefined): Readonly<Record<string, string>> {
+  if (url === undefined) return {}
+  const list = { 'List-Unsubscribe': `<${url}>` }
+  return url.startsWith('https:') ? { ...list, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : list
 }
 
 /** What a mail library would make of any other text may be another mailbox than the one that was meant. */

@@ -1,6 +1,7 @@
 /** The texts of mails: plain, one link, and no tracking. */
 
 import type { Mail } from './mailer.ts'
+import { plainLine } from './plain-line.ts'
 
 export function signInMail(
   to: string,
@@ -26,7 +27,7 @@ export function invitationMail(
   to: string,
   wish: { readonly link: string; readonly organization: string; readonly role: string; readonly brand: string },
 ): Mail {
-  const organization = wish.organization.replace(/[^\P{C}]/gu, ' ')
+  const organization = plainLine(wish.organization)
   return {
     to,
     subject: `Invitation to ${organization} on ${wish.brand}`,

@@ -41,20 +41,15 @@ export function overviewWith(clock: PageClock) {
   return async (source: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
     const { filters = [] } = source
     const all = { ...source, filters: [] }
-    const asked = { visits: visitsBeside(filters), question }
-    const now = await readSide(source, question, asked)
-    const before =
-      question.before === null ? null : await readSide(source, question.before, { ...asked, isBefore: true })
-    const unfiltered =
-      asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
-    const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
+    const { visits, now, before, rows } = await readSides(source, question)
+    const unfiltered = visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
     const listed = {
       filters: { ...installFilters(query, filters), kind: 'install' as const },
       ...allOfPeriod(question),
     }
     return {
       step: question.step,
-      visitsLeftOut: leftOutBecause(asked.visits, now.total.visits),
+      visitsLeftOut: leftOutBecause(visits, now.total.visits),
       unfiltered,
       total: now.total,
       steps: now.steps,
@@ -67,6 +62,16 @@ export function overviewWith(clock: PageClock) {
       checklist: unfiltered.installs === 0 ? await checklistOf(all) : null,
     }
   }
+}
+
+/** The period and the one that it is compared with, and the rows of both by what the panels count by. */
+export async function readSides(source: ZonedSource, question: FiguresQuestion) {
+  const visits = visitsBeside(source.filters ?? [])
+  const asked = { visits, question }
+  const now = await readSide(source, question, asked)
+  const before = question.before === null ? null : await readSide(source, question.before, { ...asked, isBefore: true })
+  const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
+  return { visits, now, before, rows }
 }
 
 /** All of a period, of which there are few. */

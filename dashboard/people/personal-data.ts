@@ -1,8 +1,10 @@
 /** Shows and erases everything that is stored about one person. */
 
+import { sha256Hex } from '../../common/digest.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { MOST_LOG_RETENTION_DAYS } from '../../domain/limits.ts'
 import { LETTER_LIFETIME_MS } from '../../domain/people/letters.ts'
+import { mailDigest } from '../../domain/people/mail-choice.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
@@ -39,6 +41,8 @@ export interface PersonExport {
   /** The person's pseudonym in activity. */
   readonly person: string
   readonly members: readonly PersonMember[]
+  /** Of these organisations, by ID: those whose weekly mail the person ended. */
+  readonly endedWeeklyMails: readonly string[]
   /** Their texts are not stored once they were mailed. */
   readonly supportRequests: readonly { readonly organization: string; readonly at: number; readonly message: string }[]
 }
@@ -60,8 +64,23 @@ export async function exportPerson(email: string, parts: PersonParts): Promise<P
     email,
     person,
     members: members.map(membershipAnswer),
+    endedWeeklyMails: await endedMailsOf(email, members, parts),
     supportRequests: await supportRequestsOf(person, parts),
   }
+}
+
+async function endedMailsOf(
+  email: string,
+  members: readonly Member[],
+  { facts }: PersonParts,
+): Promise<readonly string[]> {
+  const ended: string[] = []
+  for (const organization of new Set(members.map((member) => member.organization))) {
+    const digests = [mailDigest(organization, email, sha256Hex)]
+    const [choice] = await facts.run('mailChoices', { organization, digests })
+    if (choice?.is_ended === true) ended.push(organization)
+  }
+  return ended
 }
 
 /** Also of organisations that the person has left. */

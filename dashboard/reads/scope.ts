@@ -7,6 +7,7 @@ import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { RunOptions, FactsReader } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
+import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import { type ScopedCall } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
 import type { DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
@@ -66,18 +67,42 @@ export function createReadScope({ websitesOf, facts, elapsedMs }: ReadParts): Re
     const { website: wanted } = call.query
     const websites = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== undefined && websites.length === 0) return refuse('not_found')
-    const ids = websites.map(({ id }) => id)
-    const share = { rank: call.rank, organization: organization.id, person: reader }
-    // By the hour, so that what several people look at is the same statement.
-    const hour = hourOf(call.nowMs)
-    const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))
-    const asked = { signal: call.signal, share, kept }
-    const logPlaces = wanted === undefined ? [...ids, dashboardPlace(organization.id)] : ids
-    const run: OrganizationFacts['run'] = (query, params) => {
-      const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the parameters of the query, with those of the scope
-      return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, asked)
-    }
-    return handle({ organization, websites, logPlaces, asked, run }, call)
+    const { rank, nowMs, signal } = call
+    const share = { rank, organization: organization.id, person: reader }
+    const isOfAll = wanted === undefined
+    return handle(organizationFacts(runShared, { organization, websites, isOfAll }, { share, nowMs, signal }), call)
   }
+}
+
+interface ReadOrganization {
+  readonly organization: DirectoryOrganization
+  readonly websites: readonly ReadWebsite[]
+  /** These are all of its websites. */
+  readonly isOfAll: boolean
+}
+
+interface ReadBy {
+  readonly share: StatementShare
+  readonly nowMs: number
+  readonly signal: AbortSignal
+}
+
+/** The facts about these websites. */
+export function organizationFacts(
+  runAll: FactsReader['run'],
+  { organization, websites, isOfAll }: ReadOrganization,
+  { share, nowMs, signal }: ReadBy,
+): OrganizationFacts {
+  const ids = websites.map(({ id }) => id)
+  // By the hour, so that what several people look at is the same statement.
+  const hour = hourOf(nowMs)
+  const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))
+  const asked = { signal, share, kept }
+  const logPlaces = isOfAll ? [...ids, dashboardPlace(organization.id)] : ids
+  const run: OrganizationFacts['run'] = (query, params) => {
+    const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the parameters of the query, with those of the scope
+    return runAll(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, asked)
+  }
+  return { organization, websites, logPlaces, asked, run }
 }

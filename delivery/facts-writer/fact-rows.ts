@@ -24,7 +24,7 @@ import type {
 import type { SpendImportRecord, SpendRecord } from '../../domain/spend/spend-records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
-import { copiedWins, firstRecordWins, firstWins, latestWins, OFFSET_SPAN, removedWins } from './row-versions.ts'
+import { copiedWins, firstRecordWins, firstWins, lastWins, latestWins, removedWins } from './row-versions.ts'
 
 /** The position of an entry on the log; every row carries it for tracing. */
 export interface EntryPlace {
@@ -59,7 +59,7 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
       addDelivery(record, place, add)
       return
     case 'activity':
-      add('activity', activityRow(record, place))
+      addActivity(record, place, add)
       return
     case 'replay':
       add('decision_replays', replayRow(record, place))
@@ -275,6 +275,21 @@ function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): vo
   })
 }
 
+/** The entry that members see, and the choice about a mail that it may tell of, which is kept for longer. */
+function addActivity(record: ActivityRecord, place: EntryPlace, add: AddRow): void {
+  add('activity', activityRow(record, place))
+  const { organization, mailDigest: digest, atMs, type } = record
+  if (digest === undefined) return
+  add('mail_choices', {
+    organization,
+    digest,
+    chosen_at: atMs,
+    is_ended: type === 'weekly_mail_ended',
+    ...trace(place),
+    row_version: lastWins(atMs, place.offset),
+  })
+}
+
 function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity'> {
   return {
     organization: record.organization,
@@ -333,7 +348,7 @@ function webhookAttemptRow(record: WebhookAttemptRecord, place: EntryPlace): Row
     retention_days: record.logRetentionDays,
     ...trace(place),
     // An attempt with a number that exists already was repeated after a crash: the later outcome counts.
-    row_version: record.startedAtMs * OFFSET_SPAN + (place.offset % OFFSET_SPAN),
+    row_version: lastWins(record.startedAtMs, place.offset),
   }
 }
 

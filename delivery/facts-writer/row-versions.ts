@@ -8,13 +8,18 @@ import type { DeliveryStatus } from '../../domain/model.ts'
  * that two rows of one key never tie and a replay of the log decides the same way again. If the first row wins, the
  * offset counts down.
  */
-export const OFFSET_SPAN = 512
+const OFFSET_SPAN = 512
 /** More than every time in a row, in ms; 2^42. */
 const TIME_SPAN_MS = 4_398_046_511_104
 
 /** Greater for the earlier row: the first one wins. */
 export function firstWins(atMs: number, offset: number): number {
   return (TIME_SPAN_MS - 1 - atMs) * OFFSET_SPAN + (OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))
+}
+
+/** Greater for the later row. */
+export function lastWins(atMs: number, offset: number): number {
+  return atMs * OFFSET_SPAN + (offset % OFFSET_SPAN)
 }
 
 /** Greater for the row that says that the command was copied; of several that do, and of several that do not, the first one wins. */

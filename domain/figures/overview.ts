@@ -2,6 +2,7 @@
 
 import { CONVERSION_MS } from './cells.ts'
 import type { FigureFilter } from './filters.ts'
+import { CHANGED_BY, type ChangedInstalls } from '../people/weekly-summary.ts'
 import { isOriginDimension, rowKey, type FigureRow, type InstallDimension, type OriginDimension } from './installs.ts'
 
 /** What the panels of the overview count by, in their order. */
@@ -116,28 +117,26 @@ export function areFew(installs: number): boolean {
   return installs > 0 && installs < MANY_INSTALLS
 }
 
-/** By these a change tells what to do more of, or what ended. */
-const CHANGED_BY = ['campaign', 'source', 'landing_page'] as const
-
-interface LargestChange {
-  readonly by: (typeof CHANGED_BY)[number]
-  readonly value: string
-  readonly installs: number
-  readonly before: number
+/** On the plan Free, and while install paths are paused, installs are counted and not looked up. */
+export function isCountedAlone(counts: { readonly installs: number; readonly counted: number }): boolean {
+  return counts.counted > 0 && counts.counted === counts.installs
 }
 
 /** The value with the greatest difference to the period that is compared; of equal ones the first. Null if nothing changed, or nothing is compared. */
-export function largestChange(
-  rows: Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>,
-): LargestChange | null {
-  const values = CHANGED_BY.flatMap((by) =>
+export function largestChange(rows: ChangedRows): ChangedInstalls | null {
+  return largestChanges(rows, 1)[0] ?? null
+}
+
+type ChangedRows = Readonly<Record<(typeof CHANGED_BY)[number], readonly ComparedRow[]>>
+
+/** The values with the greatest differences, at most so many; without those that did not change. */
+export function largestChanges(rows: ChangedRows, most: number): readonly ChangedInstalls[] {
+  const difference = ({ installs, before }: ChangedInstalls): number => Math.abs(installs - before)
+  return CHANGED_BY.flatMap((by) =>
     rows[by].flatMap(({ row, value, installs, before }) =>
-      row === 'value' && before !== null ? [{ by, value, installs, before }] : [],
+      row === 'value' && before !== null && before !== installs ? [{ by, value, installs, before }] : [],
     ),
   )
-  const difference = ({ installs, before }: LargestChange): number => Math.abs(installs - before)
-  return values.reduce<LargestChange | null>(
-    (largest, each) => (difference(each) > (largest === null ? 0 : difference(largest)) ? each : largest),
-    null,
-  )
+    .sort((a, b) => difference(b) - difference(a))
+    .slice(0, most)
 }

@@ -1,10 +1,11 @@
 /**
  * Letters to send: what each is about, by IDs. Addresses and links are looked up when the letter is sent. Only a support
- * request carries its text, since nothing else keeps it.
+ * request carries its text, and a weekly mail its numbers, since nothing else keeps them.
  */
 
 import { HOUR_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
+import type { WeeklySummary } from './weekly-summary.ts'
 
 export type Letter =
   /** `link` names the one-time link; it is not the link's token. */
@@ -19,6 +20,7 @@ export type Letter =
       readonly organization: string
     }
   | SupportLetter
+  | WeeklyLetter
 
 /** A person's question to the operator of the service. */
 export interface SupportLetter {
@@ -33,6 +35,17 @@ export interface SupportLetter {
   readonly diagnostics: string
 }
 
+/** The numbers of a week, to a member who wants them when it is sent. */
+export interface WeeklyLetter {
+  readonly kind: 'weekly'
+  /** ID of the organisation. */
+  readonly organization: string
+  /** Of the Member object. */
+  readonly namespace: string
+  readonly name: string
+  readonly summary: WeeklySummary
+}
+
 type LetterKind = Letter['kind']
 
 /** For how long sending is tried, in ms. */
@@ -40,6 +53,7 @@ export const LETTER_LIFETIME_MS: { readonly [K in LetterKind]: number } = {
   'sign-in': LIMITS.signInMs,
   invitation: 24 * HOUR_MS,
   support: 72 * HOUR_MS,
+  weekly: 24 * HOUR_MS,
 }
 
 /**

@@ -19,6 +19,8 @@ export interface Member {
   readonly role: MemberRole
   /** Null: active. An open invitation grants nothing. */
   readonly invitation: OpenInvitation | null
+  /** As the object says; a group gets none, nor does whoever ended it. */
+  readonly wantsWeeklyMail: boolean
 }
 
 export interface OpenInvitation {
@@ -50,6 +52,7 @@ export function memberAsWritten(
     invitation: isObject(invitation)
       ? { id: textOf(invitation['id']), expiresAtMs: Number.isNaN(expiresAtMs) ? Infinity : expiresAtMs }
       : null,
+    wantsWeeklyMail: memberOf(spec['mail'], 'weekly') === true,
   }
 }
 
@@ -68,5 +71,6 @@ export function memberFrom(
     identity: email === undefined ? { kind: 'group', group } : { kind: 'person', email },
     role,
     invitation: invitation === undefined ? null : { id: invitation.id, expiresAtMs: Date.parse(invitation.expiresAt) },
+    wantsWeeklyMail: spec.mail?.weekly === true,
   }
 }

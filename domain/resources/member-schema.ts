@@ -1,6 +1,6 @@
 /** The kind Member: one object is an invitation at first, and then the membership. */
 
-import { shapeOf, orAbsent, isText, isOneOf } from '../guards.ts'
+import { shapeOf, orAbsent, isFlag, isText, isOneOf } from '../guards.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { ADDRESS_CHARS } from '../schema/mail-address.ts'
@@ -17,6 +17,12 @@ export interface MemberSpec {
   readonly role: MemberRole
   /** Absent: active. */
   readonly invitation?: InvitationSpec
+  readonly mail?: MailSpec
+}
+
+interface MailSpec {
+  /** Whether the person gets the weekly mail, unless they have ended it. */
+  readonly weekly?: boolean
 }
 
 interface InvitationSpec {
@@ -35,6 +41,7 @@ export const isMemberSpec = shapeOf<MemberSpec>({
   group: orAbsent(isText),
   role: isOneOf(MEMBER_ROLES),
   invitation: orAbsent(shapeOf<InvitationSpec>({ id: isText, expiresAt: isText })),
+  mail: orAbsent(shapeOf<MailSpec>({ weekly: orAbsent(isFlag) })),
 })
 
 /** The outer form of an address; `domain/schema/mail-address.ts` has the rule. Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
@@ -81,6 +88,18 @@ export const MEMBER_SCHEMA: JsonSchema = {
           patternMeaning: 'must be hexadecimal digits',
         },
         expiresAt: utcTime('When the link ends, in UTC, for example 2026-11-29T06:00:00Z.'),
+      },
+    },
+    mail: {
+      type: 'object',
+      description: 'Which mails the person gets. A group gets none.',
+      properties: {
+        weekly: {
+          type: 'boolean',
+          description:
+            'The numbers of the last week, on Monday at 9. Whoever ends it by the link in a mail gets none, whatever is written here, until they turn it on again in the dashboard.',
+          default: false,
+        },
       },
     },
   },

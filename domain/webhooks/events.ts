@@ -5,6 +5,7 @@ import { unmatchedReason } from '../collection/unmatched-reason.ts'
 import type { InstallOutcome, WebhookEventType } from '../model.ts'
 import type { DecisionRecord, InstallRecord } from '../records.ts'
 import type { ReadableRecords } from '../read-record.ts'
+import { weeklyData } from './weekly-payload.ts'
 
 /** An event, and what it is about. */
 export interface NoticedEvent {
@@ -63,10 +64,15 @@ type ToldActivity = Pick<NoticedEvent, 'type' | 'data'> & { readonly identity?: 
 
 /** Leaves out entries about webhooks: an event about a webhook must not cause further events. */
 export function eventOfActivity(entry: ReadActivity, { organizations }: CatalogOrganizations) {
-  const told = toldBy(entry, organizations.get(entry.organization)?.plan ?? '')
+  const told = toldBySummary(entry) ?? toldBy(entry, organizations.get(entry.organization)?.plan ?? '')
   if (told === null) return null
   const { organization, website, id, atMs: happenedAtMs } = entry
   return { organization, website, happenedAtMs, identity: `activity ${id}`, ...told } satisfies NoticedEvent
+}
+
+function toldBySummary({ type, organization, subject, summary }: ReadActivity): ToldActivity | null {
+  if (type !== 'weekly_summary' || summary === undefined) return null
+  return { type: 'summary.weekly', data: weeklyData(summary), identity: `summary ${organization} ${subject}` }
 }
 
 function toldBy(entry: ReadActivity, plan: string): ToldActivity | null {

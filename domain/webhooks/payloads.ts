@@ -7,6 +7,7 @@
 import { EVENT_TYPES, WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../model.ts'
 import { PROVIDER_IDS } from '../providers/index.ts'
 import { objectSchema, type JsonSchema } from '../schema/json-schema.ts'
+import { WEEKLY_DATA, WEEKLY_EXAMPLE } from './weekly-payload.ts'
 
 /** The body of a call, as JSON. */
 export interface WebhookPayload {
@@ -129,6 +130,11 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
     when: 'the receiver of a log stream does not accept a batch; at most once an hour',
     data: objectSchema({ stream: textData('Namespace and name of the LogStream.') }, ['stream']),
     example: { stream: 'default/acme-logs' },
+  },
+  'summary.weekly': {
+    when: 'a week has ended in the time zone of the organisation: on Monday at 9',
+    data: WEEKLY_DATA,
+    example: WEEKLY_EXAMPLE,
   },
   'website.not_accepted': {
     when: 'an object of a website is not in force, or not as it was written',

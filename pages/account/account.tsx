@@ -9,11 +9,12 @@ import { Loading, Page, Problem } from '../parts/states.tsx'
 import { Moment } from '../parts/time.tsx'
 import { signOut } from '../shell/account-menu.tsx'
 import { InvitationList } from '../shell/welcome.tsx'
+import { WeeklyMails } from './weekly-mail.tsx'
 
 export function AccountPage(): ReactNode {
   const { data, error } = useQuery(meQuery)
   return (
-    <Page title="Your account" question="Who am I here, and how do I leave?">
+    <Page title="Your account" question="Who am I here, what am I mailed, and how do I leave?">
       <Problem error={error} />
       {data === undefined ? error === null && <Loading what="your account" /> : <Account me={data} />}
     </Page>
@@ -43,6 +44,7 @@ function Account({ me }: { readonly me: Me }): ReactNode {
           <InvitationList invitations={me.invitations} />
         </section>
       )}
+      {me.organizations.length > 0 && <WeeklyMails organizations={me.organizations} />}
       <Session me={me} />
     </>
   )

@@ -26,6 +26,9 @@ export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
   export: 'Records were downloaded',
   support_requested: 'Support was asked for',
   mail_not_delivered: 'A mail could not be delivered',
+  weekly_summary: 'The numbers of the last week were summed up',
+  weekly_mail_ended: 'Somebody ended their weekly mail',
+  weekly_mail_resumed: 'Somebody wants their weekly mail again',
   account_replaced: 'Somebody else has an address of a member',
 }
 

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { FIGURE_WORDS } from '../../domain/figures/figure-words.ts'
+import { isCountedAlone } from '../../domain/figures/overview.ts'
 import type { Overview, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { Change, shareText, ShareChange, shownCount } from '../parts/numbers.tsx'
@@ -42,18 +43,13 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
   )
 }
 
-/** On the plan Free, and while install paths are paused, installs are counted alone. */
-function isCountedAlone({ total: { installs } }: Overview): boolean {
-  return installs.counted > 0 && installs.counted === installs.installs
-}
-
 function shownTitle({ id, title }: ShownMetric, figures: Overview): string {
-  return id === 'match' && isCountedAlone(figures) ? 'Counted, not looked up' : title
+  return id === 'match' && isCountedAlone(figures.total.installs) ? 'Counted, not looked up' : title
 }
 
 function totalText(metric: ShownMetric, figures: Overview): string {
   const { total } = figures
-  if (metric.id === 'match' && isCountedAlone(figures)) return shownCount(total.installs.counted)
+  if (metric.id === 'match' && isCountedAlone(total.installs)) return shownCount(total.installs.counted)
   return metricText(metric, total)
 }
 

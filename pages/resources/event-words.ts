@@ -11,6 +11,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'plan.changed': 'The plan changed',
   'member.joined': 'A member joined',
   'stream.failing': 'A log stream fails',
+  'summary.weekly': 'The numbers of a week',
   'website.not_accepted': 'A website is not accepted',
   test: 'Test',
 }

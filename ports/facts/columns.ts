@@ -190,6 +190,19 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: null,
   },
+  mail_choices: {
+    columns: {
+      organization: 'text',
+      digest: 'text',
+      chosen_at: 'time',
+      is_ended: 'flag',
+      log_topic: 'text',
+      log_partition: 'uint32',
+      log_offset: 'uint64',
+      row_version: 'uint64',
+    },
+    partitionedBy: null,
+  },
   decision_replays: {
     columns: {
       website: 'text',
@@ -348,6 +361,7 @@ export const DERIVED_TABLES = [
   'stream_pointers',
   'stream_progress',
   'webhook_attempts',
+  'mail_choices',
   'spend_rows',
   'spend_imports',
 ] as const

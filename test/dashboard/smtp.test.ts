@@ -28,6 +28,28 @@ describe('the mailer', () => {
       expect(lines).to.include.members([line, 'To: anna@acme.dev', 'Message-ID: <0123@acme.dev>'])
     })
 
+  it('offers the end of a regular mail to mail programs, by one click only over https', async () => {
+    const mailer = smtpMailer({ url: office.url, from: 'w@acme.dev' })
+    const letter = { id: '0123', to: 'anna@acme.dev', subject: 'Hello', text: 'Hello.' }
+    for (const scheme of ['https', 'http']) {
+      const regular = { html: '<p>Hello.', endUrl: `${scheme}://whence.acme.dev/end` }
+      await mailer.send({ ...letter, regular })
+    }
+    await mailer.send(letter)
+    mailer.close()
+    const listLines = (mail: string): readonly string[] =>
+      mail
+        .replaceAll(/\r\n[ \t]+/g, ' ')
+        .split('\r\n')
+        .filter((line) => line.startsWith('List-'))
+    expect(office.mails.map(listLines)).to.deep.equal([
+      ['List-Unsubscribe: <https://whence.acme.dev/end>', 'List-Unsubscribe-Post: List-Unsubscribe=One-Click'],
+      ['List-Unsubscribe: <http://whence.acme.dev/end>'],
+      [],
+    ])
+    expect(office.mails.map((mail) => mail.includes('multipart/alternative'))).to.deep.equal([true, true, false])
+  })
+
   it('mails to exactly the address that it is given, and to nothing that is none', async () => {
     const mailer = smtpMailer({ url: office.url, from: 'w@acme.dev' })
     const letter = { id: '0123', subject: 'Hello', text: 'Hello.' }

@@ -206,7 +206,7 @@ describe('support requests', () => {
       { organization: 'acme', at: 5, message: 'Asked.' },
       { organization: 'left-since', at: 5, message: 'Asked.' },
     ])
-    expect(asked).to.deep.equal([['activityAbout', 'support_requested', keys.personId(VIEWER)]])
+    expect(asked).to.deep.include(['activityAbout', 'support_requested', keys.personId(VIEWER)])
     const letter = { kind: 'support', organization: 'acme', person: keys.personId(VIEWER), email: VIEWER } as const
     const createdAtMs = nowMs() - 1
     await erasePerson(VIEWER, parts)

@@ -9,6 +9,7 @@ import { Webhook } from 'standardwebhooks'
 
 import { webhookHeaders } from '../../delivery/streams/signature.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../../domain/model.ts'
+import { WEEKLY_EXAMPLE } from '../../domain/webhooks/weekly-payload.ts'
 import { checkSchema } from '../../domain/schema/check-schema.ts'
 import {
   eventOfActivity,
@@ -63,6 +64,13 @@ function everyEvent(): readonly (NoticedEvent | null)[] {
     activity({ ...changed, subject: 'Member/m-1', fields: ['/spec/invitation'], message: CANARY }),
     activity({ type: 'stream_failing', subject: 'LogStream/default/logs' }),
     activity({ type: 'catalog_problem', subject: 'Website/acme-dev' }),
+    activity({ type: 'weekly_summary', subject: '2026-11-16', website: '', summary: WEEKLY_EXAMPLE }),
+    activity({
+      type: 'weekly_summary',
+      subject: '2026-11-23',
+      website: '',
+      summary: { ...WEEKLY_EXAMPLE, before: null },
+    }),
   ]
 }
 

@@ -297,10 +297,11 @@ function spendOf(untilMs: number): readonly LogRecord[] {
   return spendRecords({ website: MAIN, organization: SCALE_ORGANIZATION, atMs: untilMs - 1, rows })
 }
 
-/** What no page asks: a command shows what is stored about a person, an import is looked for before it is removed, and a tail of Logs counts, after a while, what became visible too late. */
+/** What no page asks: a command shows what is stored about a person, a mail looks whether it was ended, an import is looked for before it is removed, and a tail of Logs counts, after a while, what became visible too late. */
 export async function askBesidePages(facts: FactsReader, shape: ScaleShape): Promise<void> {
   const person = { subject: '0'.repeat(32), type: 'support_requested', since_ms: sinceOf(shape) }
   await facts.run('activityAbout', person)
+  await facts.run('mailChoices', { organization: SCALE_ORGANIZATION, digests: ['0'.repeat(64)] })
   await facts.run('spendImportById', { organization: SCALE_ORGANIZATION, websites: SCALE_WEBSITES, id: 'i' })
   const minute = { since_ms: shape.untilMs - MINUTE_MS, until_ms: shape.untilMs }
   await facts.run('lineSeconds', { organization: SCALE_ORGANIZATION, websites: SCALE_WEBSITES, ...minute })
@@ -351,4 +352,4 @@ export function unaskedRoutes(): readonly string[] {
 
 /** What `known` asks for. */
 const SINGLE_THINGS = ['find', 'installs/website/event', 'logs/requests/website/id', 'logs/attempts/website/event/id']
-const WITHOUT_FACTS = /^(members|websites|resources|keys|invitations|billing|support|personal-data)/
+const WITHOUT_FACTS = /^(members|weekly-mail|websites|resources|keys|invitations|billing|support|personal-data)/

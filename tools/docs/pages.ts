@@ -141,6 +141,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   spendFileBytes: 'A file of ad spend',
   spendFileNameChars: 'Name of such a file',
   spendAmountUnits: 'An amount in such a file, in the smallest unit of its currency',
+  weeklyMailLateMs: 'How late a weekly mail may be made, after an outage; later: none for that week',
   logStreamBacklogRecords: 'Records that wait for a log stream',
   logStreamBacklogDays: 'Time that records wait for a log stream',
   webhooks: 'Webhooks of one organisation',

@@ -27,11 +27,29 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
   {
     title: 'Dashboard',
-    pages: ['overview.md', 'dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
+    pages: [
+      'overview.md',
+      'weekly-mail.md',
+      'dashboard.md',
+      'people.md',
+      'use-the-api.md',
+      'deliveries.md',
+      'streams.md',
+      'webhooks.md',
+    ],
   },
   {
     title: 'Run it',
-    pages: ['operations.md', 'data.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
+    pages: [
+      'operations.md',
+      'data.md',
+      'runbooks.md',
+      'kafka.md',
+      'redis.md',
+      'clickhouse.md',
+      'clickhouse-views.md',
+      '/SECURITY.md',
+    ],
   },
   {
     title: 'Reference',

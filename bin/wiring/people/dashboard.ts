@@ -11,6 +11,7 @@ import { createPresent } from '../../../dashboard/billing/present.ts'
 import { startReconciling } from '../../../dashboard/billing/reconcile.ts'
 import { stripePayments } from '../../../dashboard/billing/stripe.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
+import { createActivity } from '../../../dashboard/events/activity.ts'
 import { createEventStreams, type EventStreams } from '../../../dashboard/events/event-streams.ts'
 import { refuseUnknownPath } from '../../../dashboard/http/limits.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
@@ -37,8 +38,13 @@ import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
+import { createMailChoices, type MailChoices } from '../../../dashboard/weekly/choices.ts'
+import { endPages } from '../../../dashboard/weekly/end-page.ts'
+import { startWeekly } from '../../../dashboard/weekly/make.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
 import { brandName } from '../../../domain/host.ts'
+import type { Refusal } from '../../../domain/errors.ts'
+import { KEY_IDS } from '../../../domain/receipt.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
@@ -138,7 +144,8 @@ export async function openDashboard(
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const addressHashOf = (req: IncomingMessage): string => keys.addressHash(addressOf(req), nowMs())
-  const missing: Serve = (req, res) => serveMissing(req, res, () => refuseUnknownPath(addressHashOf(req), hotState))
+  const refuseUnknown = (req: IncomingMessage): Promise<Refusal> => refuseUnknownPath(addressHashOf(req), hotState)
+  const missing: Serve = (req, res) => serveMissing(req, res, () => refuseUnknown(req))
   const { baseUrl } = settings
   const streams = createEventStreams()
   const brand = brandName(settings.brand)
@@ -149,6 +156,8 @@ export async function openDashboard(
   const claimRules = { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim }
   const signUp = settings.signUp === 'Closed' ? null : { ...ground.signUpPlace, plan: settings.defaultPlan }
   const elapsedMs = (): number => performance.now()
+  const choices = createMailChoices({ facts, hotState, noteActivity: createActivity({ eventLog, randomness, nowMs }) })
+  const outbox = await openOutbox(own, settings, ground, { randomness, choices })
   const api = createDashboard(
     {
       site: { baseUrl, addressHashOf, version: version(), streams },
@@ -159,7 +168,8 @@ export async function openDashboard(
       surroundings: { nowMs, randomness, logger, metrics, clock: { elapsedMs }, elapsedMs },
     },
     {
-      outbox: await openOutbox(own, settings, ground, randomness),
+      outbox,
+      choices,
       hasSupport: settings.supportMail !== null,
       billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
       replayDeliveries: ({ mayCountTwice, ...query }) =>
@@ -172,8 +182,16 @@ export async function openDashboard(
     () => startDeletingExpired(roster, nowMs, logger),
     (started) => started.close(),
   )
+  const keyIds = KEY_IDS.filter(keys.hasKey)
+  await lifecycle.start(
+    'weekly summaries',
+    () => startWeekly({ roster, stores: { eventLog, hotState, facts }, outbox, keyIds, nowMs, logger }),
+    (started) => started.close(),
+  )
+  const end = endPages({ open: keys.mailEnds.open, directory, choices, brand, refuseUnknown, logger })
   const people = { roster, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
-  const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
+  const serve: Serve = (req, res) =>
+    signIn(req, res) || end(req, res) || pages(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
@@ -195,7 +213,7 @@ async function openOutbox(
   own: Process,
   settings: DashboardSettings,
   { keys, stores, resources }: DashboardGround,
-  randomness: Randomness,
+  { randomness, choices }: { readonly randomness: Randomness; readonly choices: MailChoices },
 ): Promise<Outbox | null> {
   const { lifecycle, logger, registry, nowMs } = own
   const { eventLog, hotState } = stores
@@ -207,8 +225,9 @@ async function openOutbox(
     (opened) => opened.close(),
   )
   const isOpen = settings.signUp === 'Open'
-  const site = { baseUrl, brand: brandName(settings.brand), isOpen, supportMail, signInHash: keys.signInHash }
-  const post = createLetterPost({ hotState, roster: resources, site, mailer, nowMs, logger })
+  const site = { baseUrl, brand: brandName(settings.brand), isOpen, supportMail, keys }
+  const surroundings = { nowMs, logger }
+  const post = createLetterPost({ hotState, roster: resources, site, mailer, choices, surroundings })
   const role = { eventLog, post, telemetry: { logger, registry }, nowMs, randomness }
   await lifecycle.startBackground(
     'mail',

@@ -2,7 +2,7 @@
 
 import { keysOf } from '../../../domain/typed-keys.ts'
 import { ACTIVITY, type ActivityRow } from '../query-rows.ts'
-import { at, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
+import { at, MAX_KEYS, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
 
 /** More than anybody asks for support as long as entries are kept. */
 const MAX_ABOUT = 10_000
@@ -39,6 +39,13 @@ export const ACTIVITY_QUERIES = {
     (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE ${activityConditions(params)}
     ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
   ),
+
+  /** Whether mails with these digests were ended; none for those about which nobody ever chose. */
+  mailChoices: report<
+    { readonly organization: string; readonly digests: readonly string[] },
+    { readonly digest: string; readonly is_ended: boolean }
+  >(`SELECT digest, is_ended FROM ${once('mail_choices')}
+    PREWHERE organization = {organization:String} AND digest IN {digests:Array(String)} LIMIT ${MAX_KEYS}`),
 
   /** Entries about one subject in every organisation, also in those that it has left, newest first. */
   activityAbout: report<{ readonly subject: string; readonly type: string; readonly since_ms: number }, ActivityRow>(

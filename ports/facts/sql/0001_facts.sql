@@ -304,6 +304,23 @@ ORDER BY (organization, noticed_at, id)
 TTL toDateTime(noticed_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
+-- Who ended a mail of an organisation, and who wants it again: the latest counts. Kept as long as the organisation, so that whoever ended a mail gets
+-- none years later.
+CREATE TABLE IF NOT EXISTS mail_choices {{onCluster}}
+(
+    organization LowCardinality(String),
+    digest String COMMENT 'Of the person and the mail (domain/people/mail-choice.ts)',
+    chosen_at DateTime64(3, 'UTC'),
+    is_ended Bool,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, digest)
+SETTINGS {{durable}};
+
 -- Entries that could not become facts. `fact_table` is empty where the entry could not even be read.
 CREATE TABLE IF NOT EXISTS poison_records {{onCluster}}
 (

@@ -15,7 +15,10 @@ import {
   type ReadThreadParts,
   type ReadThreadStart,
 } from '../../../bin/reads/thread.ts'
+import { createActivity } from '../../../dashboard/events/activity.ts'
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
+import { createMailChoices } from '../../../dashboard/weekly/choices.ts'
+import { endPages } from '../../../dashboard/weekly/end-page.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
@@ -41,6 +44,7 @@ import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 import { apiKeyText, hashOfKey } from '../../../domain/people/api-key.ts'
+import { refuse } from '../../../domain/errors.ts'
 import type { Plan } from '../../../domain/model.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { openCatalogFolder, type FolderCatalog } from '../../../runtime/catalog/source.ts'
@@ -170,6 +174,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const { refresh, repairs } = catalog
   const writer = folderWriter({ folder: manifests, written, env: {}, catalog: { refresh, repairs }, nowMs })
   const roster = { directory, inventory, writer }
+  const ofFacts = options.facts ?? { run: async () => [] }
+  const noteActivity = createActivity({ eventLog, randomness, nowMs })
+  const choices = createMailChoices({ facts: ofFacts, hotState, noteActivity })
   const sendLetter = createLetterPost({
     hotState,
     roster,
@@ -178,11 +185,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       brand: 'Whence',
       isOpen: options.isOpen === true,
       supportMail: options.supportMail ?? null,
-      signInHash: keys.signInHash,
+      keys,
     },
     mailer,
-    nowMs,
-    logger,
+    choices,
+    surroundings: { nowMs, logger },
   })
   const registry = new Registry()
   const mailRole = await startMailRole({
@@ -217,7 +224,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         version: '1.2.3',
         streams,
       },
-      engines: { eventLog: noted, hotState, facts: options.facts ?? { run: async () => [] } },
+      engines: { eventLog: noted, hotState, facts: ofFacts },
       roster: { ...roster, writer: ofRequests.writer },
       entrance: {
         discovery,
@@ -238,15 +245,25 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
     {
       outbox: ofRequests.outbox,
+      choices,
       hasSupport: options.supportMail !== undefined,
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
-        replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
+        replayDeadLetters({ eventLog, facts: ofFacts, nowMs, mayCountTwice }, query),
       ...reads.parts,
     },
   )
+  const end = endPages({
+    open: keys.mailEnds.open,
+    directory,
+    choices,
+    brand: 'Whence',
+    refuseUnknown: async () => refuse('not_found'),
+    logger,
+  })
   const server = createServer((req, res) => {
-    if (options.before?.(req, res) !== true && !serve(req, res) && !serveMissing(req, res)) res.writeHead(404).end()
+    if (options.before?.(req, res) === true || end(req, res) || serve(req, res) || serveMissing(req, res)) return
+    res.writeHead(404).end()
   })
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
   const ask = asker(baseUrl)

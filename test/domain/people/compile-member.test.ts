@@ -31,6 +31,14 @@ function compileAt(time: string, ...objects: readonly unknown[]): Compilation {
 }
 
 describe('members', () => {
+  it('want the weekly mail if their object says so', () => {
+    const { people } = compile(ACME, member('anna', { mail: { weekly: true } }), member('ivo', { mail: {} }))
+    expect(people.members.map(({ name, wantsWeeklyMail }) => [name, wantsWeeklyMail])).to.deep.equal([
+      ['anna', true],
+      ['ivo', false],
+    ])
+  })
+
   it('are persons or groups with a role, and are no part of the catalog', () => {
     const without = compile(ACME)
     const group = { email: undefined, group: 'Platform Team', role: 'Viewer' }
@@ -41,7 +49,7 @@ describe('members', () => {
     } = compile(ACME, member('anna'), member('team', group))
     expect(problems).to.deep.equal([])
     expect(catalog.version).to.equal(without.catalog.version)
-    const common = { namespace: 'default', organization: 'acme', invitation: null }
+    const common = { namespace: 'default', organization: 'acme', invitation: null, wantsWeeklyMail: false }
     expect(members).to.deep.equal([
       { ...common, name: 'anna', identity: { kind: 'person', email: 'anna@acme.dev' }, role: 'Owner' },
       { ...common, name: 'team', identity: { kind: 'group', group: 'Platform Team' }, role: 'Viewer' },
