@@ -29,8 +29,10 @@ import { redeliveryHandlers } from './installs/handlers.ts'
 import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
-import { keyAdminHandlers } from './keyed/keys.ts'
 import { logWatchHandlers } from './logs/handlers.ts'
+import type { PageDocument } from './pages/document.ts'
+import { keyAdminHandlers } from './passes/keys.ts'
+import { linkAdminHandlers } from './passes/links.ts'
 import { peopleHandlers } from './people/handlers.ts'
 import type { Roster } from './people/out-of-force.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -44,6 +46,8 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
+import { keepingAnswers } from './shared/kept-answers.ts'
+import { sharePageHandlers } from './shared/page.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
 import { signInHandlers } from './sign-in/handlers.ts'
@@ -136,6 +140,8 @@ interface DashboardServices {
   readonly outbox: Outbox | null
   /** Whether this service offers support. */
   readonly hasSupport: boolean
+  /** The document of a page that a link shows; null: the pages are not built. */
+  readonly shareDocument: (() => PageDocument) | null
   /** Null: this service has no billing. */
   readonly billing: DashboardBilling | null
   readonly replayDeliveries: ReplayDeliveries
@@ -207,8 +213,10 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
     countGroupsMissing: metrics.groupsMissing,
   })
   const accounts = createAccounts({ directory, pins, hotState, personId, noteActivity, logger })
+  const reading = (services.readingHandlers ?? readingHandlers)({ scope, facts, cursors, clock, keyIds, control })
   const handlers: Handlers = {
-    ...(services.readingHandlers ?? readingHandlers)({ scope, facts, cursors, clock, keyIds, control }),
+    ...reading,
+    sharedFigures: keepingAnswers(reading.sharedFigures, elapsedMs),
     ...asCalled({
       ...signInHandlers(
         { hotState, sessions, outbox, randomness, hash: signInHash },
@@ -227,6 +235,8 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { directory, keys },
       ),
       ...keyAdminHandlers({ directory, writing }),
+      ...linkAdminHandlers({ directory, writing }),
+      ...sharePageHandlers(services.shareDocument),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),

@@ -39,33 +39,42 @@ const ORIGIN_PANELS = OVERVIEW_PANELS.filter((by) => isOriginDimension(by))
 /** Its list of few installs is read within the patience of this clock. */
 export function overviewWith(clock: PageClock) {
   return async (source: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
-    const { filters = [] } = source
+    const figures = await overviewFigures(source, question)
     const all = { ...source, filters: [] }
-    const asked = { visits: visitsBeside(filters), question }
-    const now = await readSide(source, question, asked)
-    const before =
-      question.before === null ? null : await readSide(source, question.before, { ...asked, isBefore: true })
-    const unfiltered =
-      asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
-    const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
     const listed = {
-      filters: { ...installFilters(query, filters), kind: 'install' as const },
+      filters: { ...installFilters(query, source.filters ?? []), kind: 'install' as const },
       ...allOfPeriod(question),
     }
+    const { installs } = figures.unfiltered
     return {
-      step: question.step,
-      visitsLeftOut: leftOutBecause(asked.visits, now.total.visits),
-      unfiltered,
-      total: now.total,
-      steps: now.steps,
-      before: before === null ? null : { total: before.total, steps: before.steps },
-      reasons: now.reasons,
-      annotations: await readAnnotations(all.reads, question),
-      panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
-      largestChange: largestChange(rows),
-      installs: areFew(unfiltered.installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,
-      checklist: unfiltered.installs === 0 ? await checklistOf(all) : null,
+      ...figures,
+      installs: areFew(installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,
+      checklist: installs === 0 ? await checklistOf(all) : null,
     }
+  }
+}
+
+/** Its numbers, without what lists installs or says what is set up. */
+export async function overviewFigures(source: OrganizationSource, question: FiguresQuestion) {
+  const { filters = [] } = source
+  const all = { ...source, filters: [] }
+  const asked = { visits: visitsBeside(filters), question }
+  const now = await readSide(source, question, asked)
+  const before = question.before === null ? null : await readSide(source, question.before, { ...asked, isBefore: true })
+  const unfiltered =
+    asked.visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
+  const rows = recordOf(OVERVIEW_PANELS, (by) => comparedRows(now.rows[by], before?.rows[by] ?? null))
+  return {
+    step: question.step,
+    visitsLeftOut: leftOutBecause(asked.visits, now.total.visits),
+    unfiltered,
+    total: now.total,
+    steps: now.steps,
+    before: before === null ? null : { total: before.total, steps: before.steps },
+    reasons: now.reasons,
+    annotations: await readAnnotations(all.reads, question),
+    panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
+    largestChange: largestChange(rows),
   }
 }
 

@@ -109,12 +109,12 @@ describe('the dashboard in a cluster', function () {
       resource('ApiKey', 'foreign', { ...key(2), installation: 'staging' }, { namespace: 'shop' }),
     ])
     expect(await writer.create({ ...ref, spec: key(3) })).to.deep.equal({ kind: 'written' })
-    await becomes(() => directory.apiKeys().size > 0)
-    const inForce = [...directory.apiKeys().values()].map(({ name, organization: of, hash }) => [name, of, hash])
+    await becomes(() => directory.passes().apiKeys.size > 0)
+    const inForce = [...directory.passes().apiKeys.values()].map(({ name, organization: of, hash }) => [name, of, hash])
     expect(inForce).to.deep.equal([['grafana', 'shop/acme', key(3).keyHash]])
     const version = (await writer.read(ref))?.version ?? ''
     expect(await writer.remove(ref, version)).to.deep.equal({ kind: 'written' })
-    await becomes(() => directory.apiKeys().size === 0)
+    await becomes(() => directory.passes().apiKeys.size === 0)
   })
 
   it('makes one of 20 new objects at once, and writes one of 100 acceptances at once', async () => {

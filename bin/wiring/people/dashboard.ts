@@ -34,6 +34,7 @@ import type { Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
 import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
+import { pageDocument, type PageDocument } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
@@ -92,15 +93,22 @@ interface SignInLinkRequest {
 
 const PAGES_FOLDER = fileURLToPath(new URL('../../../pages/dist', import.meta.url))
 
+interface OpenPages {
+  readonly serve: Serve
+  /** Of what a link shows; null: there are no pages. */
+  readonly shareDocument: (() => PageDocument) | null
+}
+
 /** The API also works without the pages, as in a checkout in which they were not built. */
-function openPages(brand: string, logger: Logger, randomness: Randomness): Serve {
+function openPages(brand: string, logger: Logger, randomness: Randomness): OpenPages {
   try {
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
-    return pagesServer({ bundle, brand, nonce })
+    const parts = { bundle, brand, nonce }
+    return { serve: pagesServer(parts), shareDocument: () => pageDocument(parts, true) }
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
-    return () => false
+    return { serve: () => false, shareDocument: null }
   }
 }
 
@@ -161,6 +169,7 @@ export async function openDashboard(
     {
       outbox: await openOutbox(own, settings, ground, randomness),
       hasSupport: settings.supportMail !== null,
+      shareDocument: pages.shareDocument,
       billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
@@ -173,7 +182,7 @@ export async function openDashboard(
     (started) => started.close(),
   )
   const people = { roster, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
-  const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
+  const serve: Serve = (req, res) => signIn(req, res) || pages.serve(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),

@@ -29,6 +29,7 @@ import { folderDirectory } from '../../../dashboard/resources/folder-directory.t
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
+import type { PageDocument } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
@@ -40,7 +41,9 @@ import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
-import { apiKeyText, hashOfKey } from '../../../domain/people/api-key.ts'
+import { apiKeyText } from '../../../domain/people/api-key.ts'
+import { hashOfPass } from '../../../domain/people/pass.ts'
+import { shareToken } from '../../../domain/people/share-link.ts'
 import type { Plan } from '../../../domain/model.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { openCatalogFolder, type FolderCatalog } from '../../../runtime/catalog/source.ts'
@@ -116,6 +119,8 @@ export interface StageOptions {
   readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'secrets' | 'onFailure'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
+  /** A page of no interest if absent. */
+  readonly shareDocument?: () => PageDocument
   /** Given the address of the dashboard. */
   readonly billing?: (baseUrl: string) => Promise<DashboardBilling>
   /** Where support requests go. */
@@ -239,6 +244,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     {
       outbox: ofRequests.outbox,
       hasSupport: options.supportMail !== undefined,
+      shareDocument: options.shareDocument ?? (() => ({ headers: {}, html: SHARE_PAGE })),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
@@ -432,8 +438,28 @@ export function apiKeyOf(name: string, { organization, scopes = ['figures', 'ins
   const key = apiKeyText(createHash('sha256').update(name).digest())
   const text =
     `---\napiVersion: whence.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\n` +
-    `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfKey(key, sha256Hex)}' }\n`
+    `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfPass(key, sha256Hex)}' }\n`
   return { text, headers: { Authorization: `Bearer ${key}` } }
+}
+
+interface StagedLink {
+  readonly website: string
+  /** Within a year of the clock of the stage. */
+  readonly expiresAt: string
+  /** Further members of its spec, as YAML. */
+  readonly more?: string
+}
+
+/** What is served as the page of a link. */
+export const SHARE_PAGE = '<!doctype html><title>Shared</title>'
+
+/** A ShareLink as one more document behind others, and its address, which is the same for the same name. */
+export function shareLinkOf(name: string, { website, expiresAt, more = 'period: Last28Days' }: StagedLink) {
+  const token = shareToken(createHash('sha256').update(name).digest())
+  const text =
+    `---\napiVersion: whence.dev/v1alpha1\nkind: ShareLink\nmetadata: { name: ${name} }\n` +
+    `spec: { websiteRef: { name: ${website} }, expiresAt: '${expiresAt}', tokenHash: '${hashOfPass(token, sha256Hex)}', ${more} }\n`
+  return { text, page: `/share/${token}`, figures: `/share/${token}/figures` }
 }
 
 /** A moment this long after another, as specs write it. */
