@@ -30,9 +30,8 @@ import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
 import { logWatchHandlers } from './logs/handlers.ts'
-import type { PageDocument } from './pages/document.ts'
-import { keyAdminHandlers } from './passes/keys.ts'
-import { linkAdminHandlers } from './passes/links.ts'
+import type { HtmlPage } from './pages/document.ts'
+import { passAdminHandlers } from './passes/handlers.ts'
 import { peopleHandlers } from './people/handlers.ts'
 import type { Roster } from './people/out-of-force.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -46,8 +45,7 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
-import { keepingAnswers } from './shared/kept-answers.ts'
-import { sharePageHandlers } from './shared/page.ts'
+import { sharedHandlers } from './shared/handlers.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
 import { signInHandlers } from './sign-in/handlers.ts'
@@ -141,7 +139,7 @@ interface DashboardServices {
   /** Whether this service offers support. */
   readonly hasSupport: boolean
   /** The document of a page that a link shows; null: the pages are not built. */
-  readonly shareDocument: (() => PageDocument) | null
+  readonly shareDocument: (() => HtmlPage) | null
   /** Null: this service has no billing. */
   readonly billing: DashboardBilling | null
   readonly replayDeliveries: ReplayDeliveries
@@ -188,7 +186,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { directory, inventory, writer } = roster
   const { discovery, claimRules: rules, pins } = entrance
   const { nowMs, randomness, logger, metrics, clock, elapsedMs } = surroundings
-  const { billing, outbox } = services
+  const { billing, outbox, shareDocument } = services
   const { baseUrl, streams } = site
   const { personId, signInHash } = keys
   const noteActivity = createActivity({ eventLog, randomness, nowMs })
@@ -216,7 +214,6 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const reading = (services.readingHandlers ?? readingHandlers)({ scope, facts, cursors, clock, keyIds, control })
   const handlers: Handlers = {
     ...reading,
-    sharedFigures: keepingAnswers(reading.sharedFigures, elapsedMs),
     ...asCalled({
       ...signInHandlers(
         { hotState, sessions, outbox, randomness, hash: signInHash },
@@ -234,9 +231,8 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
         { directory, keys },
       ),
-      ...keyAdminHandlers({ directory, writing }),
-      ...linkAdminHandlers({ directory, writing }),
-      ...sharePageHandlers(services.shareDocument),
+      ...passAdminHandlers({ directory, writing }),
+      ...sharedHandlers({ sharedFigures: reading.sharedFigures, shareDocument, elapsedMs }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
       ...replayHandlers({ scope, directory, hotState, eventLog, randomness, watch }, { scope, noteActivity }),

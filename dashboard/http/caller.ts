@@ -29,14 +29,14 @@ export interface Caller {
   readonly link: ShareLink | null
 }
 
-interface FoundRow {
+interface AskedRoute {
   readonly route: { readonly row: RouteAccess }
   readonly params: Readonly<Record<string, string>>
 }
 
 export async function readCaller(
   { headers }: IncomingMessage,
-  { route: { row }, params }: FoundRow,
+  { route: { row }, params }: AskedRoute,
   parts: CallerParts,
 ): Promise<Caller> {
   const { apiKeys, shareLinks } = parts.directory.passes()
@@ -64,7 +64,7 @@ async function readSession(cookies: string | undefined, parts: CallerParts): Pro
 }
 
 interface CallerOfPath extends Caller {
-  readonly params: FoundRow['params']
+  readonly params: AskedRoute['params']
 }
 
 /** An organisation that the person does not belong to is answered as one that does not exist. */

@@ -13,13 +13,13 @@ export interface DocumentParts {
 }
 
 /** The document of all pages, with the headers that it must have. */
-export interface PageDocument {
+export interface HtmlPage {
   readonly headers: Readonly<Record<string, string>>
   readonly html: string
 }
 
 /** `isShared`: for whoever has its address, which neither search engines nor other websites are to learn. */
-export function pageDocument({ bundle, brand, nonce: newNonce }: DocumentParts, isShared = false): PageDocument {
+export function pageDocument({ bundle, brand, nonce: newNonce }: DocumentParts, isShared = false): HtmlPage {
   const nonce = newNonce()
   return {
     headers: { ...PAGE_HEADERS, 'Content-Security-Policy': contentPolicy(nonce), 'Permissions-Policy': NO_DEVICES },

@@ -2,15 +2,13 @@
 
 import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse } from '../../domain/errors.ts'
-import type { Pass } from '../../domain/people/pass.ts'
+import type { Pass, PassKind } from '../../domain/people/pass.ts'
 import { textOf } from '../../domain/strict-json.ts'
 import type { WriteParts } from '../configuration/write.ts'
 import { DONE, type OrganizationCall } from '../http/call.ts'
 import { refusedWrite } from '../people/members.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { ListedObject } from '../resources/inventory.ts'
-
-type PassKind = 'ApiKey' | 'ShareLink'
 
 export interface PassAdminParts {
   readonly directory: Directory

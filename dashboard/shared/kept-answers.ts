@@ -14,7 +14,7 @@ interface KeptAnswer {
 export function keepingAnswers(handle: Handler, elapsedMs: () => number): Handler {
   const kept = new BoundedMap<string, KeptAnswer>(LIMITS.keptSharedAnswers)
   return async (call) => {
-    const key = keyOf(call)
+    const key = keyOfAnswer(call)
     const known = kept.get(key)
     const ageMs = known === undefined ? Infinity : elapsedMs() - known.atMs
     if (known !== undefined && ageMs < LIMITS.shareCacheS * SECOND_MS) return answeredFor(known.outcome, ageMs)
@@ -27,7 +27,7 @@ export function keepingAnswers(handle: Handler, elapsedMs: () => number): Handle
 }
 
 /** Of what a link shows, so that a changed link shows its changes at once. */
-function keyOf({ scope, query }: Call): string {
+function keyOfAnswer({ scope, query }: Call): string {
   return JSON.stringify([scope?.organization.id, scope?.organization.timeZone, scope?.reader, query])
 }
 

@@ -3,16 +3,16 @@
 import { refuse } from '../../domain/errors.ts'
 import { PAGE_TYPE, type SHARE_ROUTES } from '../api/links.ts'
 import type { HandlersOf, StreamAnswer } from '../http/call.ts'
-import type { PageDocument } from '../pages/document.ts'
+import type { HtmlPage } from '../pages/document.ts'
 
 /** `document` null: the pages are not built. */
-export function sharePageHandlers(document: (() => PageDocument) | null) {
+export function sharePageHandlers(document: (() => HtmlPage) | null) {
   return {
     sharePage: async () => (document === null ? refuse('unavailable') : answeredPage(document())),
   } satisfies Partial<HandlersOf<typeof SHARE_ROUTES>>
 }
 
-function answeredPage({ headers, html }: PageDocument): StreamAnswer<typeof PAGE_TYPE> {
+function answeredPage({ headers, html }: HtmlPage): StreamAnswer<typeof PAGE_TYPE> {
   return { kind: 'stream', contentType: PAGE_TYPE, headers, chunks: oneChunk(html) }
 }
 

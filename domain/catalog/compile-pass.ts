@@ -2,11 +2,9 @@
 
 import { DAY_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
-import type { Pass } from '../people/pass.ts'
+import type { Pass, PassKind } from '../people/pass.ts'
 import type { Compiler } from './compiler.ts'
 import type { ObjectId, Resource } from './objects.ts'
-
-type PassKind = 'ApiKey' | 'ShareLink'
 
 const MOST_MS = LIMITS.passDays * DAY_MS
 

@@ -6,6 +6,8 @@
 import { decodeBase64url, encodeBase64url } from '../base64url.ts'
 import type { Sha256Hex } from '../origin.ts'
 
+export type PassKind = 'ApiKey' | 'ShareLink'
+
 /** What all passes have. */
 export interface Pass {
   readonly namespace: string

@@ -47,12 +47,12 @@ export const isSharedFilter = shapeOf<SharedFilter>({
 
 /** The filters of a spec as addresses have them, or what is wrong with them. */
 export function sharedFilterTexts(filters: readonly SharedFilter[]): readonly string[] | Refusal {
-  const read = readFilters(filters.flatMap(figureFilters).map(textOfFilter))
+  const read = readFilters(filters.flatMap(filtersOfField).map(textOfFilter))
   return areFilters(read) ? read.map(textOfFilter) : read
 }
 
 /** One for each operator that it has. */
-function figureFilters({ field, is, isNot, contains }: SharedFilter): readonly FigureFilter[] {
+function filtersOfField({ field, is, isNot, contains }: SharedFilter): readonly FigureFilter[] {
   const written = [
     ['is', is],
     ['is_not', isNot],

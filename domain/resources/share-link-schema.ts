@@ -26,7 +26,7 @@ export interface SharedFilter {
   readonly contains?: readonly string[]
 }
 
-const valuesOf = (description: string): JsonSchema => ({
+const filterValues = (description: string): JsonSchema => ({
   type: 'array',
   description,
   minItems: 1,
@@ -59,11 +59,11 @@ export const SHARE_LINK_SCHEMA: JsonSchema = {
         minProperties: 2,
         properties: {
           field: { type: 'string', description: 'What is compared, by its name in addresses.', enum: INSTALLS_BY },
-          is: valuesOf(
+          is: filterValues(
             'Fits what has one of these values. An empty one stands for what has none: Direct, No campaign, None.',
           ),
-          isNot: valuesOf('Fits what has none of these values.'),
-          contains: valuesOf('Fits a value in which one of these texts occurs, in capitals or not.'),
+          isNot: filterValues('Fits what has none of these values.'),
+          contains: filterValues('Fits a value in which one of these texts occurs, in capitals or not.'),
         },
       },
     },

@@ -34,7 +34,7 @@ import type { Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
 import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
-import { pageDocument, type PageDocument } from '../../../dashboard/pages/document.ts'
+import { pageDocument, type HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
@@ -96,7 +96,7 @@ const PAGES_FOLDER = fileURLToPath(new URL('../../../pages/dist', import.meta.ur
 interface OpenPages {
   readonly serve: Serve
   /** Of what a link shows; null: there are no pages. */
-  readonly shareDocument: (() => PageDocument) | null
+  readonly shareDocument: (() => HtmlPage) | null
 }
 
 /** The API also works without the pages, as in a checkout in which they were not built. */

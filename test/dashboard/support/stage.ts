@@ -29,7 +29,7 @@ import { folderDirectory } from '../../../dashboard/resources/folder-directory.t
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
-import type { PageDocument } from '../../../dashboard/pages/document.ts'
+import type { HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
@@ -120,7 +120,7 @@ export interface StageOptions {
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
   /** A page of no interest if absent. */
-  readonly shareDocument?: () => PageDocument
+  readonly shareDocument?: () => HtmlPage
   /** Given the address of the dashboard. */
   readonly billing?: (baseUrl: string) => Promise<DashboardBilling>
   /** Where support requests go. */
@@ -244,7 +244,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     {
       outbox: ofRequests.outbox,
       hasSupport: options.supportMail !== undefined,
-      shareDocument: options.shareDocument ?? (() => ({ headers: {}, html: SHARE_PAGE })),
+      shareDocument: documentOf(options),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
@@ -440,6 +440,10 @@ export function apiKeyOf(name: string, { organization, scopes = ['figures', 'ins
     `---\napiVersion: whence.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\n` +
     `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfPass(key, sha256Hex)}' }\n`
   return { text, headers: { Authorization: `Bearer ${key}` } }
+}
+
+function documentOf({ shareDocument }: StageOptions): () => HtmlPage {
+  return shareDocument ?? (() => ({ headers: {}, html: SHARE_PAGE }))
 }
 
 interface StagedLink {

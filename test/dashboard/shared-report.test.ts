@@ -141,21 +141,24 @@ describe('what a link shares', function () {
       const fixed = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name))
       return { status, text: text.replaceAll(/request [0-9a-f]+/g, ''), fixed }
     }
+    const others = [
+      ENDING.page.slice('/share/'.length),
+      `${BOARD.page.slice('/share/'.length)}x`,
+      `whk_${'A'.repeat(43)}`,
+      'board',
+      '%00',
+    ]
+    const cases = ['', '/figures'].flatMap((end) =>
+      ['application/json', 'text/html'].map((accept) => [end, accept] as const),
+    )
     stage.advance(2 * DAY_MS)
     try {
-      for (const end of ['', '/figures'])
-        for (const accept of ['application/json', 'text/html']) {
-          const expected = await answersOf(`${UNKNOWN}${end}`, accept)
-          expect(expected.status).to.equal(404)
-          for (const token of [
-            ENDING.page.slice('/share/'.length),
-            `${BOARD.page.slice('/share/'.length)}x`,
-            `whk_${'A'.repeat(43)}`,
-            'board',
-            '%00',
-          ])
-            expect(await answersOf(`/share/${token}${end}`, accept), token).to.deep.equal(expected)
-        }
+      for (const [end, accept] of cases) {
+        const expected = await answersOf(`${UNKNOWN}${end}`, accept)
+        expect(expected.status).to.equal(404)
+        for (const token of others)
+          expect(await answersOf(`/share/${token}${end}`, accept), token).to.deep.equal(expected)
+      }
     } finally {
       stage.advance(-2 * DAY_MS)
     }
