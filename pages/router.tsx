@@ -268,7 +268,7 @@ const shared = createRoute({
   loader: ({ context, params }) => {
     void context.queries.prefetchQuery(sharedQuery(params.token))
   },
-  component: lazyRouteComponent(() => import('./shared/shared-page.tsx'), 'SharedPage'),
+  component: lazyRouteComponent(() => import('./shared/report-page.tsx'), 'SharedPage'),
 })
 
 const tree = root.addChildren([

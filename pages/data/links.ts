@@ -8,7 +8,7 @@ import { presentOf } from '../../domain/typed-keys.ts'
 import { ask, path } from './ask.ts'
 import { valueFilters, type ValueFilters } from './value-filters.ts'
 
-export type SharedReport = JsonFrom<'sharedFigures'>
+export type SharedFigures = JsonFrom<'sharedFigures'>
 export type LinkRow = JsonFrom<'shareLinks'>['links'][number]
 
 export const LINKS = '/api/organizations/:organization/links'
@@ -57,7 +57,7 @@ const FRESH_MS = 60_000
 export function sharedQuery(token: string) {
   return queryOptions({
     queryKey: ['shared', token],
-    queryFn: ({ signal }) => ask<SharedReport>(path('/share/:token/figures', { token }), { signal }),
+    queryFn: ({ signal }) => ask<SharedFigures>(path('/share/:token/figures', { token }), { signal }),
     staleTime: FRESH_MS,
   })
 }

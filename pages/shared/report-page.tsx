@@ -5,7 +5,7 @@ import { useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { ApiProblem } from '../data/ask.ts'
-import { sharedQuery, type SharedReport } from '../data/links.ts'
+import { sharedQuery, type SharedFigures } from '../data/links.ts'
 import { overviewFilters } from '../data/overview.ts'
 import { comparisonText, PERIODS } from '../data/period.ts'
 import { filtersIn } from '../data/value-filters.ts'
@@ -47,7 +47,7 @@ export function SharedPage(): ReactNode {
   )
 }
 
-function Shared({ report }: { readonly report: SharedReport }): ReactNode {
+function Shared({ report }: { readonly report: SharedFigures }): ReactNode {
   const { title, website, period, filter, figures } = report
   const { metric } = overviewFilters(useSearch({ strict: false }))
   const filters = { period, filter, ...(metric === undefined ? {} : { metric }) }
