@@ -30,6 +30,8 @@ const LAYERS = [
       'typed-keys.ts base64url.ts durations.ts zone-countries.ts time-zones.ts host.ts once-per-object.ts schema providers reasons.ts model.ts limits.ts',
     ),
     ...below('domain', 'errors.ts strict-json.ts guards.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
+    // A link shows figures: its object names their periods and dimensions.
+    ...below('domain', 'figures/installs.ts figures/periods.ts figures/filters.ts'),
     ...below('domain', 'resources published people catalog privacy collection'),
     // What may be read follows from the schemas of bodies.
     ...below('domain', 'privacy/legible-places.ts privacy/redact-gpc.ts'),

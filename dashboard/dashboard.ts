@@ -30,8 +30,9 @@ import { redeliveryHandlers } from './installs/handlers.ts'
 import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
-import { keyAdminHandlers } from './keyed/keys.ts'
 import { logWatchHandlers } from './logs/handlers.ts'
+import type { HtmlPage } from './pages/document.ts'
+import { passAdminHandlers } from './passes/handlers.ts'
 import { peopleHandlers } from './people/handlers.ts'
 import type { Roster } from './people/out-of-force.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -45,6 +46,7 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
+import { sharedHandlers } from './shared/handlers.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
 import { signInHandlers } from './sign-in/handlers.ts'
@@ -141,6 +143,8 @@ interface DashboardServices {
   readonly choices: MailChoices
   /** Whether this service offers support. */
   readonly hasSupport: boolean
+  /** The document of a page that a link shows; null: the pages are not built. */
+  readonly shareDocument: (() => HtmlPage) | null
   /** Null: this service has no billing. */
   readonly billing: DashboardBilling | null
   readonly replayDeliveries: ReplayDeliveries
@@ -190,7 +194,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { directory, inventory, writer } = roster
   const { discovery, claimRules: rules, pins } = entrance
   const { nowMs, randomness, logger, metrics, clock, elapsedMs } = surroundings
-  const { billing, outbox, choices } = services
+  const { billing, outbox, choices, shareDocument } = services
   const { baseUrl, streams } = site
   const { personId, signInHash } = keys
   const noteActivity = createActivity({ eventLog, randomness, nowMs })
@@ -215,8 +219,9 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
     countGroupsMissing: metrics.groupsMissing,
   })
   const accounts = createAccounts({ directory, pins, hotState, personId, noteActivity, logger })
+  const reading = (services.readingHandlers ?? readingHandlers)({ scope, facts, cursors, clock, keyIds, control })
   const handlers: Handlers = {
-    ...(services.readingHandlers ?? readingHandlers)({ scope, facts, cursors, clock, keyIds, control }),
+    ...reading,
     ...asCalled({
       ...signInHandlers(
         { hotState, sessions, outbox, randomness, hash: signInHash },
@@ -234,7 +239,8 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
         { directory, keys },
       ),
-      ...keyAdminHandlers({ directory, writing }),
+      ...passAdminHandlers({ directory, writing }),
+      ...sharedHandlers({ sharedFigures: reading.sharedFigures, shareDocument, elapsedMs }),
       ...weeklyMailHandlers({ roster, trail, choices, hasMail: outbox !== null }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
       ...redeliveryHandlers({ scope, replayDeliveries: services.replayDeliveries, noteActivity }),
@@ -270,8 +276,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { answered, limitReached, sessionSeen } = metrics
   const observer = { logger, answered, limitReached, sessionSeen, onLimit }
   const shown = { baseUrl, cookies: cookieRules(baseUrl), addressHashOf: site.addressHashOf }
-  const stamps = { nowMs, randomness }
-  return createServe(routes, { site: shown, sessions, directory, hotState, stamps, observer })
+  return createServe(routes, { site: shown, sessions, directory, hotState, stamps: { nowMs, randomness }, observer })
 }
 
 function billingRoutes({ site, engines, roster, surroundings }: DashboardParts, billing: DashboardBilling) {

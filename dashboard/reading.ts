@@ -16,6 +16,7 @@ import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
 import type { RouteName } from './api/routes.ts'
+import { sharedReportHandlers } from './shared/report.ts'
 import { spendFigureHandlers } from './spend/handlers.ts'
 import { visitHandlers } from './visits/handlers.ts'
 
@@ -61,6 +62,7 @@ export const READING_ROUTES = [
   'spendImports',
   'keyFigures',
   'keyInstalls',
+  'sharedFigures',
 ] as const satisfies readonly RouteName[]
 
 export type ReadingHandlers = Readonly<Record<(typeof READING_ROUTES)[number], Handler>>
@@ -76,5 +78,6 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
     ...replayListHandlers(parts),
     ...spendFigureHandlers(parts),
     ...keyHandlers(parts),
+    ...sharedReportHandlers(parts),
   })
 }

@@ -68,8 +68,10 @@ const LIMITS_IN_FORCE = {
   webhookTryMs: 3 * DAY_MS,
   webhookSecretOverlapMs: DAY_MS,
   apiKeys: 20,
-  /** A year, whichever it is. */
-  apiKeyDays: 366,
+  shareLinks: 20,
+  /** Of an API key or a share link: a year, whichever it is. */
+  passDays: 366,
+  shareCacheS: 60,
   keyInstallsPerPage: 1_000,
   keyBuckets: 1_000,
   keyBucketsByValue: 100,
@@ -193,6 +195,8 @@ const TUNING = {
   headerParts: 256,
   /** Proxies in front of the service: of a longer list of addresses the last ones count. */
   forwardedHops: 32,
+  /** Answers to links that one process keeps, of some 20 KB each. */
+  keptSharedAnswers: 200,
   /** Rate-limit refusals that one process logs one by one, per second. */
   loggedRefusalsPerS: 1_000,
   /** The same in the dashboard, for one organisation: its Logs show that refusals go on, and leave room for others. */
@@ -252,6 +256,13 @@ export const PLAN_LIMITS: { readonly [P in Plan]: PlanLimits } = {
   },
 }
 
+/** Counts by plan that the contract's table does not have. */
+export const OWN_PLAN_LIMITS: { readonly [P in Plan]: { readonly shareLinksPerWebsite: number } } = {
+  Free: { shareLinksPerWebsite: 0 },
+  Standard: { shareLinksPerWebsite: LIMITS.shareLinks },
+  Enterprise: { shareLinksPerWebsite: LIMITS.shareLinks },
+}
+
 /** The longest that any plan keeps Logs. */
 export const MOST_LOG_RETENTION_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((plan) => plan.logRetentionDays))
 
@@ -265,6 +276,7 @@ const RATES_IN_FORCE = {
   dashboard_writes: { limit: 30, windowS: MINUTE_S, per: 'client address' },
   dashboard_reads: { limit: 600, windowS: MINUTE_S, per: 'session' },
   key_reads: { limit: 600, windowS: MINUTE_S, per: 'API key' },
+  share_reads: { limit: 60, windowS: MINUTE_S, per: 'share link and client address' },
   invitations: { limit: 20, windowS: DAY_S, per: 'organisation' },
   log_exports: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
@@ -313,16 +325,17 @@ export const REPLAY_RULES = {
  * How those who wait for the engine share its time, besides look-ups of requests, which go first: each rank gets its part of the sum while it has
  * something to do, and what another does not use. Roles are what the service itself reads: figures, deliveries, streams.
  */
-export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, key: 2, replay: 1, role: 3 } as const
+export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, key: 2, replay: 1, link: 0.5, role: 3 } as const
 
 /** The engine's rank of what people read. */
 export type ReadRank = Exclude<keyof typeof ENGINE_SHARES, 'role'>
 
-/** Reads of the dashboard that run at the same time, and that wait: for a person or key, for an organisation, and in a process. More are answered `503`. */
+/** Reads of the dashboard that run at the same time, and that wait: for a person, key or link, for an organisation, and in a process. More are answered `503`. */
 export const READ_PLACES = {
   page: { person: 2, organization: 4 },
   export: { person: 1, organization: 2 },
   key: { person: 2, organization: 3 },
+  link: { person: 1, organization: 2 },
   waiting: { person: 150, organization: 300, all: 2_000 },
 } as const
 

@@ -3,7 +3,7 @@
 import { keysOf } from './typed-keys.ts'
 import { shapeOf, isOneOf, isNumber } from './guards.ts'
 import { refuse, type Refusal } from './errors.ts'
-import { PLAN_LIMITS, SECRET_LIMITS, type PlanLimits } from './limits.ts'
+import { OWN_PLAN_LIMITS, PLAN_LIMITS, SECRET_LIMITS, type PlanLimits } from './limits.ts'
 import { type Plan, PLANS } from './model.ts'
 
 /** What a plan counts, by the name of its limit, with singular and plural. */
@@ -17,6 +17,7 @@ const PLAN_COUNTS = {
   members: ['member', 'members'],
   destinationsPerWebsite: ['destination per website', 'destinations per website'],
   logStreams: ['log stream', 'log streams'],
+  shareLinksPerWebsite: ['share link per website', 'share links per website'],
 } as const
 export type PlanCount = keyof typeof PLAN_COUNTS
 
@@ -44,10 +45,16 @@ interface PlanRefusal {
 
 /** Null if the plan allows `wanted` in total. */
 export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): PlanRefusal | null {
-  const allowed = PLAN_LIMITS[plan][count]
+  const allowed = limitsOf(plan)[count]
   if (wanted <= allowed) return null
   const use = { limit: count, used: wanted - 1, allowed, plan }
   return { code: planCode(use), message: planMessage(use), use }
+}
+
+type AllLimits = PlanLimits & (typeof OWN_PLAN_LIMITS)[Plan]
+
+function limitsOf(plan: Plan): AllLimits {
+  return { ...PLAN_LIMITS[plan], ...OWN_PLAN_LIMITS[plan] }
 }
 
 function planCode({ allowed }: PlanUse): PlanRefusal['code'] {
@@ -65,8 +72,8 @@ function planMessage({ limit, used, allowed, plan }: PlanUse): string {
  * The end of a sentence about a limit: the smallest larger plan that suffices, and who sets it. A plan is bought only where
  * somebody sells it; on a server of one's own it is a line in a manifest.
  */
-export function largerPlan(plan: Plan, suffices: (limits: PlanLimits) => boolean): string {
-  const larger = PLANS.slice(PLANS.indexOf(plan) + 1).find((each) => suffices(PLAN_LIMITS[each]))
+export function largerPlan(plan: Plan, suffices: (limits: AllLimits) => boolean): string {
+  const larger = PLANS.slice(PLANS.indexOf(plan) + 1).find((each) => suffices(limitsOf(each)))
   if (larger === undefined) return ', and no plan allows more'
   return `; ${setPlan(larger)}`
 }

@@ -14,6 +14,7 @@ import { activityFiltersOf } from './data/activity.ts'
 import { websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
+import { linkFormIn, sharedQuery } from './data/links.ts'
 import { funnelQuery, liveFunnelQuery, matchQuery } from './data/figures.ts'
 import { overviewFilters, overviewQuery } from './data/overview.ts'
 import { countingFilters, filteredFigures } from './data/period.ts'
@@ -24,7 +25,7 @@ import { visitFiltersOf } from './data/visits.ts'
 import { deliveryFiltersOf } from './deliveries/deliveries-data.ts'
 import { sourceFilters } from './figures/source-filters.ts'
 import { Failed, NotFound } from './parts/states.tsx'
-import { Frame } from './shell/frame.tsx'
+import { Surroundings } from './shell/frame.tsx'
 import { spendFilters, spendQuery } from './spend/spend-data.ts'
 import { Welcome } from './shell/welcome.tsx'
 
@@ -32,7 +33,7 @@ interface Context {
   readonly queries: QueryClient
 }
 
-const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
+const root = createRootRouteWithContext<Context>()({ component: Surroundings, notFoundComponent: NotFound })
 
 interface OpeningPage {
   readonly context: Context
@@ -246,10 +247,28 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./people/keys.tsx'), 'KeysPage'),
 })
 
+const links = createRoute({
+  getParentRoute: () => organization,
+  path: 'links',
+  validateSearch: linkFormIn,
+  component: lazyRouteComponent(() => import('./people/links.tsx'), 'LinksPage'),
+})
+
 const account = createRoute({
   getParentRoute: () => organization,
   path: 'account',
   component: lazyRouteComponent(() => import('./account/account.tsx'), 'AccountPage'),
+})
+
+/** For whoever has its address. */
+const shared = createRoute({
+  getParentRoute: () => root,
+  path: '/share/$token',
+  validateSearch: ({ metric }: Readonly<Record<string, unknown>>) => (typeof metric === 'string' ? { metric } : {}),
+  loader: ({ context, params }) => {
+    void context.queries.prefetchQuery(sharedQuery(params.token))
+  },
+  component: lazyRouteComponent(() => import('./shared/report-page.tsx'), 'SharedPage'),
 })
 
 const tree = root.addChildren([
@@ -281,8 +300,10 @@ const tree = root.addChildren([
     webhook,
     members,
     keys,
+    links,
     account,
   ]),
+  shared,
 ])
 export function createPagesRouter(queries: QueryClient) {
   return createRouter({

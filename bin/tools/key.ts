@@ -4,7 +4,8 @@ import { sha256Hex } from '../../common/digest.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { KEY_SCOPES, type KeyScope } from '../../domain/model.ts'
-import { API_KEY_BYTES, apiKeyText, hashOfKey } from '../../domain/people/api-key.ts'
+import { apiKeyText } from '../../domain/people/api-key.ts'
+import { hashOfPass, PASS_BYTES } from '../../domain/people/pass.ts'
 import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import { firstFinding } from '../../domain/schema/check-schema.ts'
@@ -27,11 +28,11 @@ export async function keyTool(run: RunOutcome<'key'>): Promise<number> {
   const expiresAtMs = momentOf(run, '--expires', nowMs)
   if (expiresAtMs === null) return 1
   const endsAtMs = expiresAtMs ?? nowMs + FALLBACK_DAYS * DAY_MS
-  if (endsAtMs <= nowMs || endsAtMs > nowMs + LIMITS.apiKeyDays * DAY_MS)
-    throw new Error(`--expires must be ahead, by at most ${LIMITS.apiKeyDays} days`)
-  const key = apiKeyText(createRandomness().bytes(API_KEY_BYTES))
+  if (endsAtMs <= nowMs || endsAtMs > nowMs + LIMITS.passDays * DAY_MS)
+    throw new Error(`--expires must be ahead, by at most ${LIMITS.passDays} days`)
+  const key = apiKeyText(createRandomness().bytes(PASS_BYTES))
   const expiresAt = `${new Date(endsAtMs).toISOString().slice(0, 19)}Z`
-  print(keyManifest({ name, organization, scopes, expiresAt, keyHash: hashOfKey(key, sha256Hex) }))
+  print(keyManifest({ name, organization, scopes, expiresAt, keyHash: hashOfPass(key, sha256Hex) }))
   complain(`The key, which is shown this once: ${key}\n`)
   return 0
 }

@@ -139,7 +139,8 @@ const CHECKLIST = Type.Object(
   { $id: 'Checklist' },
 )
 
-const OVERVIEW = Type.Object({
+/** Numbers alone: what a link shows of an Overview, too. */
+export const OVERVIEW_FIGURES = {
   ...FIGURES_OF_PERIOD,
   step: STEP_SIZE,
   visitsLeftOut: VISITS_LEFT_OUT_BECAUSE,
@@ -167,6 +168,10 @@ const OVERVIEW = Type.Object({
     Type.Object({ by: oneOf(OVERVIEW_PANELS), value: TEXT, installs: NUMBER, before: NUMBER }),
     'The campaign, source or landing page whose installs differ most from the period that is compared; null: nothing changed, or nothing is compared.',
   ),
+}
+
+const OVERVIEW = Type.Object({
+  ...OVERVIEW_FIGURES,
   installs: maybe(
     Type.Array(SOURCED_INSTALL),
     `Installs under the filters, newest first, if there are fewer than ${MANY_INSTALLS} without the filters; else null.`,

@@ -1,7 +1,7 @@
 /** What a route may be refused with, as its declaration says. */
 
 import type { ErrorCode } from '../../domain/errors.ts'
-import type { Need, RateClass } from './route.ts'
+import { isOfPass, type Need, type RateClass } from './route.ts'
 
 const EVERYWHERE: readonly ErrorCode[] = ['not_found', 'rate_limited', 'internal', 'unavailable']
 const OF_UPLOADS: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type', 'unsupported_encoding']
@@ -17,12 +17,12 @@ interface RefusingRoute {
 
 /** Every code that a request to the route may be refused with: the API's document is made of them, and the server holds handlers to them. */
 export function refusalsOf({ needs, rate, body, upload, refuses = [] }: RefusingRoute): ReadonlySet<ErrorCode> {
-  const isOfRole = needs !== null && needs !== 'Person' && needs !== 'Key'
+  const isOfRole = needs !== null && needs !== 'Person' && !isOfPass(needs)
   return new Set([
     ...EVERYWHERE,
-    ...(needs === null ? [] : (['unauthenticated'] as const)),
+    ...(needs === null || needs === 'Link' ? [] : (['unauthenticated'] as const)),
     ...(isOfRole ? (['forbidden'] as const) : []),
-    ...(rate === 'callback' || rate === 'key' ? [] : (['cross_origin'] as const)),
+    ...(isFromAnywhere(rate) ? [] : (['cross_origin'] as const)),
     ...(body === undefined ? [] : OF_BODIES),
     ...(upload === undefined ? [] : OF_UPLOADS),
     ...(rate === 'signed' ? (['body_too_large'] as const) : []),
@@ -30,4 +30,9 @@ export function refusalsOf({ needs, rate, body, upload, refuses = [] }: Refusing
     'invalid_field',
     ...refuses,
   ])
+}
+
+/** Whether requests may come from elsewhere than the service's own pages; those of services prove themselves. */
+export function isFromAnywhere(rate: RateClass): boolean {
+  return rate === 'callback' || rate === 'key' || rate === 'link'
 }

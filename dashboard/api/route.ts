@@ -13,15 +13,21 @@ import type { Shape } from '../../runtime/http/shapes.ts'
 
 /**
  * Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. `Key`: a program that shows an API key, in the
- * organisation of the key; no session counts.
+ * organisation of the key; `Link`: whoever has the token that the path names, for what that link shows. No session counts for these two.
  */
-export type Need = 'Person' | 'Key' | MemberRole | null
+export type Need = 'Person' | PassNeed | MemberRole | null
+export type PassNeed = 'Key' | 'Link'
+
+export function isOfPass(needs: Need): needs is PassNeed {
+  return needs === 'Key' || needs === 'Link'
+}
 
 /**
  * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
- * service, which proves itself by a signature over its body; not counted. `key`: from wherever a program runs, counted by its key.
+ * service, which proves itself by a signature over its body; not counted. `key`: from wherever a program runs, counted by its key. `link`: from wherever somebody
+ * follows one, counted by link and address.
  */
-export type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed' | 'key'
+export type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed' | 'key' | 'link'
 
 export type AnswerStatus = 200 | 201 | 202 | 204 | 303
 

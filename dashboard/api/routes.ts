@@ -7,6 +7,7 @@ import { FIGURE_ROUTES } from './figures.ts'
 import { INSTALL_ROUTES } from './installs.ts'
 import { KEY_ROUTES } from './keyed.ts'
 import { KEY_ADMIN_ROUTES } from './keys.ts'
+import { LINK_ADMIN_ROUTES, SHARE_ROUTES } from './links.ts'
 import { LOG_ROUTES } from './logs.ts'
 import { PEOPLE_ROUTES } from './people.ts'
 import { REPLAY_ROUTES } from './replays.ts'
@@ -37,6 +38,8 @@ export const ROUTES = {
   ...WEEKLY_ROUTES,
   ...KEY_ADMIN_ROUTES,
   ...KEY_ROUTES,
+  ...LINK_ADMIN_ROUTES,
+  ...SHARE_ROUTES,
 } as const
 
 export type RouteName = keyof typeof ROUTES

@@ -23,10 +23,10 @@ export function shownAlone(stored: StoredObject, listed: ListedObject | null, ro
   return { ...about, conditions, isJudged, spec: shownSpec(stored, role) }
 }
 
-/** Without the ID of an invitation: its link contains it, so only the mail may. The digest of a key is of use only to whoever may change it. */
+/** Without the ID of an invitation: its link contains it, so only the mail may. The digest of a key or a token is of use only to whoever may change it. */
 export function shownSpec({ kind, spec }: WrittenObject, role: MemberRole): WrittenObject['spec'] {
-  if (kind === 'ApiKey' && !mayDo(role, 'manageKeys')) {
-    const { keyHash: _keyHash, ...rest } = spec
+  if ((kind === 'ApiKey' && !mayDo(role, 'manageKeys')) || (kind === 'ShareLink' && !mayDo(role, 'manageLinks'))) {
+    const { keyHash: _keyHash, tokenHash: _tokenHash, ...rest } = spec
     return rest
   }
   if (kind !== 'Member') return spec

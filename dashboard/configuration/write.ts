@@ -10,7 +10,7 @@ import { refuseResourceChange, refuseWindow } from '../../domain/people/change-r
 import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
-import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
+import { isOfWebsite, type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, DONE, type Answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { Trail } from '../events/trail.ts'
@@ -144,19 +144,19 @@ function forcedFields(call: OrganizationCall, kind: ResourceKind, { inventory }:
   const { organization } = call.scope
   const { objectName, tenant } = organization
   return {
-    ...(kind === 'Destination' ? {} : { organizationRef: { name: objectName } }),
+    ...(isOfWebsite(kind) ? {} : { organizationRef: { name: objectName } }),
     ...(tenant === undefined ? {} : { tenant }),
     ...installationOf(organization, inventory),
   }
 }
 
-/** Destinations may only name websites of the organisation. */
+/** Destinations and links may only name websites of the organisation. */
 function refuseForeignWebsite(
   call: OrganizationCall,
   { kind, namespace, spec }: WantedObject,
   inventory: Inventory,
 ): Refusal | null {
-  if (kind !== 'Destination') return null
+  if (!isOfWebsite(kind)) return null
   const { name, namespace: there = namespace } = refIn(spec, 'websiteRef')
   if (name === undefined) return null
   const place = { kind: 'Website', name, namespace: there }

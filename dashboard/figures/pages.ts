@@ -18,7 +18,7 @@ import type { FiguresPeriod } from '../../domain/figures/periods.ts'
 import { restOfTrends, trendParts, type Trend } from '../../domain/figures/trends.ts'
 import { stepsOf, timeZone, UTC_ZONE, type TimeZone } from '../../domain/time-zones.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
+import { answer, type ScopedCall, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { listedInstalls, sourceRows, totalOf, type SourceFigure } from './answers.ts'
 import { readExampleUntil } from './example.ts'
@@ -65,7 +65,7 @@ type FiguresPage<Page extends object, Asked> = (
 ) => Promise<Page>
 
 /** A handler that answers the result of `page` for the period and the filters of the query. */
-export function figurePage<Page extends object, Asked extends OrganizationCall & AskedOfFigures>(
+export function figurePage<Page extends object, Asked extends ScopedCall & AskedOfFigures>(
   { scope, keyIds }: FigureParts,
   page: FiguresPage<Page, Asked>,
 ) {

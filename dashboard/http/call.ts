@@ -5,15 +5,16 @@ import type { ReadRank } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { AnswerStatus, BodyOf, DeclaredJson, ParamsOf, QueryOf, RouteRow } from '../api/route.ts'
 import type { RouteName, ROUTES } from '../api/routes.ts'
+import type { SharedReport } from '../../domain/people/share-link.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { CookieValue } from './cookies.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
-/** What the role in the organisation of the path allows; a key allows less than the least role. */
+/** What the role in the organisation of the path allows; a key and a link allow less than the least role. */
 export interface OrganizationScope {
   readonly organization: DirectoryOrganization
   readonly role: MemberRole
-  /** Who is charged for what is read: the person, or the key. */
+  /** Who is charged for what is read: the person, the key, or the link. */
   readonly reader: string
 }
 
@@ -89,14 +90,20 @@ export function isScoped(call: Call): call is ScopedCall {
   return call.scope !== null
 }
 
-/** A call of a route, with the types of its declaration. */
+type NoParams = Readonly<Record<string, never>>
+/** As a query. */
+type ReportOfLink = { readonly [N in keyof SharedReport]: SharedReport[N] }
+
+/** A call of a route, with the types of its declaration. Of a link what it shows is in the place of the query, and its token is left out. */
 type CallOf<Row extends RouteRow> = Row['needs'] extends null
   ? Call<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
   : Row['needs'] extends 'Person'
     ? PersonCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
     : Row['needs'] extends 'Key'
       ? ScopedCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
-      : OrganizationCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+      : Row['needs'] extends 'Link'
+        ? ScopedCall<NoParams, ReportOfLink, BodyOf<Row>>
+        : OrganizationCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
 export type CallTo<Name extends RouteName> = CallOf<(typeof ROUTES)[Name]>
 
 /** Our own cookies that an answer sets; null deletes one. */
@@ -118,6 +125,8 @@ export interface Answer<
   readonly cookies?: CookieChanges
   /** Version of the answered object. */
   readonly etag?: string
+  /** Seconds for which the browser may keep it; none if absent. */
+  readonly keptS?: number
 }
 
 /** An answer whose body is written as JSON already: by the thread that made it, in UTF-8. */
@@ -168,7 +177,7 @@ export function asCalled<Handlers extends object>(handlers: Handlers): { readonl
   return handlers as { readonly [N in keyof Handlers]: Handler }
 }
 
-type AnswerParts = Partial<Pick<Answer, 'cookies' | 'etag'>>
+type AnswerParts = Partial<Pick<Answer, 'cookies' | 'etag' | 'keptS'>>
 
 export function answer<Body extends object>(body: Body, more: AnswerParts = {}): Answer<Body, 200> {
   return { kind: 'answer', status: 200, body, ...more }

@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http'
 
 import { sha256Hex } from '../../common/digest.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { hashOfKey, keyInForce, presentedKey, type ApiKey } from '../../domain/people/api-key.ts'
+import { presentedKey, type ApiKey } from '../../domain/people/api-key.ts'
+import { hashOfPass, passInForce, type Pass } from '../../domain/people/pass.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
+import { presentedToken, type ShareLink } from '../../domain/people/share-link.ts'
 import { roleIn } from '../../domain/people/standing.ts'
 import type { RouteAccess } from '../api/route.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -20,36 +22,61 @@ interface CallerParts {
   readonly stamps: { readonly nowMs: () => number }
 }
 
-/** Who sends a request: somebody who is signed in, or a program with a key that is in force. A route of programs knows no sessions. */
+/** Who sends a request: somebody who is signed in, or whoever shows a key or a link that is in force. A route of these two knows no sessions. */
 export interface Caller {
   readonly session: Session | null
   readonly key: ApiKey | null
+  readonly link: ShareLink | null
 }
 
-export async function readCaller({ headers }: IncomingMessage, row: RouteAccess, parts: CallerParts): Promise<Caller> {
-  if (row.needs !== 'Key') return { session: await readSession(headers.cookie, parts), key: null }
-  return { session: null, key: shownKey(headers.authorization, parts.directory, parts.stamps.nowMs()) }
+interface AskedRoute {
+  readonly route: { readonly row: RouteAccess }
+  readonly params: Readonly<Record<string, string>>
 }
 
-export function shownKey(authorization: string | undefined, directory: Directory, nowMs: number): ApiKey | null {
-  const key = presentedKey(authorization)
-  return key === null ? null : keyInForce(directory.apiKeys(), hashOfKey(key, sha256Hex), nowMs)
+export async function readCaller(
+  { headers }: IncomingMessage,
+  { route: { row }, params }: AskedRoute,
+  parts: CallerParts,
+): Promise<Caller> {
+  const { apiKeys, shareLinks } = parts.directory.passes()
+  const nowMs = parts.stamps.nowMs()
+  switch (row.needs) {
+    case 'Key':
+      return { ...NOBODY, key: shownPass(presentedKey(headers.authorization), apiKeys, nowMs) }
+    case 'Link':
+      return { ...NOBODY, link: shownPass(presentedToken(params['token']), shareLinks, nowMs) }
+    default:
+      return { ...NOBODY, session: await readSession(headers.cookie, parts) }
+  }
 }
 
-export async function readSession(cookies: string | undefined, parts: CallerParts): Promise<Session | null> {
+const NOBODY: Caller = { session: null, key: null, link: null }
+
+/** What is in force of what is shown. */
+function shownPass<P extends Pass>(text: string | null, passes: ReadonlyMap<string, P>, nowMs: number): P | null {
+  return text === null ? null : passInForce(passes, hashOfPass(text, sha256Hex), nowMs)
+}
+
+async function readSession(cookies: string | undefined, parts: CallerParts): Promise<Session | null> {
   const cookie = parts.site.cookies.read(cookies, 'session')
   return cookie === null ? null : parts.sessions.read(cookie)
+}
+
+interface CallerOfPath extends Caller {
+  readonly params: AskedRoute['params']
 }
 
 /** An organisation that the person does not belong to is answered as one that does not exist. */
 export function findScope(
   { needs, keyScope }: RouteAccess,
-  { params, session, key = null }: { readonly params: Readonly<Record<string, string>> } & Partial<Caller>,
+  { params, session, key, link }: CallerOfPath,
   directory: Directory,
 ): OrganizationScope | Refusal | null {
   if (needs === null) return null
   if (needs === 'Key') return findKeyScope(key, keyScope, directory)
-  if (session === undefined || session === null) return refuse('unauthenticated')
+  if (needs === 'Link') return passScope('link', link, directory) ?? refuse('not_found')
+  if (session === null) return refuse('unauthenticated')
   if (needs === 'Person') return null
   const id = params['organization'] ?? ''
   const role = roleIn(id, session, directory.members())
@@ -63,8 +90,13 @@ function findKeyScope(
   wanted: RouteAccess['keyScope'],
   directory: Directory,
 ): OrganizationScope | Refusal {
-  const organization = key === null ? undefined : directory.organizations().get(key.organization)
-  if (key === null || organization === undefined) return refuse('unauthenticated')
-  if (wanted === undefined || !key.scopes.includes(wanted)) return refuse('not_found')
-  return { organization, role: 'Viewer', reader: `key ${key.namespace}/${key.name}` }
+  const scope = passScope('key', key, directory)
+  if (key === null || scope === null) return refuse('unauthenticated')
+  return wanted === undefined || !key.scopes.includes(wanted) ? refuse('not_found') : scope
+}
+
+function passScope(what: 'key' | 'link', pass: Pass | null, directory: Directory): OrganizationScope | null {
+  const organization = pass === null ? undefined : directory.organizations().get(pass.organization)
+  if (pass === null || organization === undefined) return null
+  return { organization, role: 'Viewer', reader: `${what} ${pass.namespace}/${pass.name}` }
 }

@@ -13,12 +13,12 @@ import type { RouteAccess } from '../api/route.ts'
 
 interface Who {
   readonly session: Session | null
-  /** Hash of the key that a program shows; null if it shows none that is in force. */
-  readonly keyHash: string | null
+  /** Hash of the key or the token that is shown; null if none is that is in force. */
+  readonly passHash: string | null
   readonly addressHash: string
 }
 
-export function hitsOf({ rate }: RouteAccess, { session, keyHash, addressHash }: Who): readonly Hit[] {
+export function hitsOf({ rate }: RouteAccess, { session, passHash, addressHash }: Who): readonly Hit[] {
   switch (rate) {
     case 'read':
       // A person who is not signed in has no session to count by.
@@ -31,15 +31,21 @@ export function hitsOf({ rate }: RouteAccess, { session, keyHash, addressHash }:
         dashboardHit('dashboard_writes', addressHash, RATE_RULES.dashboard_writes),
       ]
     case 'key':
-      // Who tries keys out uses up what an address may read.
-      return keyHash === null
-        ? [dashboardHit('dashboard_reads', `address:${addressHash}`, RATE_RULES.dashboard_reads)]
-        : [dashboardHit('key_reads', keyHash, RATE_RULES.key_reads)]
+      return passHash === null ? [triesHit(addressHash)] : [dashboardHit('key_reads', passHash, RATE_RULES.key_reads)]
+    case 'link':
+      return passHash === null
+        ? [triesHit(addressHash)]
+        : [dashboardHit('share_reads', `${passHash}:${addressHash}`, RATE_RULES.share_reads)]
     case 'signed':
       return []
     case 'callback':
       return [dashboardHit('sign_ins', addressHash, SIGN_IN_RULES.sign_ins)]
   }
+}
+
+/** Who tries keys or tokens out uses up what an address may read. */
+function triesHit(addressHash: string): Hit {
+  return dashboardHit('dashboard_reads', `address:${addressHash}`, RATE_RULES.dashboard_reads)
 }
 
 /**

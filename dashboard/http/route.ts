@@ -1,7 +1,8 @@
 /** What follows from the declaration of a route: when it may be answered, and which paths are its own. */
 
 import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
-import type { RouteAccess } from '../api/route.ts'
+import { isFromAnywhere } from '../api/refusals.ts'
+import { isOfPass, type RouteAccess } from '../api/route.ts'
 
 /** Methods that change nothing, on every route. */
 export function isRead({ method }: RouteAccess): boolean {
@@ -11,13 +12,15 @@ export function isRead({ method }: RouteAccess): boolean {
 /** Whether a request may be answered while the knowledge of who may do what is of this age. */
 export function mayBeAnswered({ method, needs, rate, isDenial }: RouteAccess, age: RightsAge): boolean {
   const isSignIn = rate === 'sign-in' || rate === 'callback'
-  const isOfKey = needs === 'Key'
-  return mayAnswer({ method, isOfPerson: needs !== null, isOfKey, isSignIn, isDenial: isDenial === true }, age)
+  return mayAnswer(
+    { method, isOfPerson: needs !== null, isOfPass: isOfPass(needs), isSignIn, isDenial: isDenial === true },
+    age,
+  )
 }
 
 /** Whether a request to this route must come from the service's own pages. */
 export function isOwnOriginOnly({ rate }: RouteAccess): boolean {
-  return rate !== 'callback' && rate !== 'signed' && rate !== 'key'
+  return rate !== 'signed' && !isFromAnywhere(rate)
 }
 
 /** The values of the parameters of a path, or of its segments; null if it does not match. */

@@ -25,6 +25,7 @@ interface OwnHeaders {
   readonly 'X-Request-Id': string
   readonly Allow?: string
   readonly 'WWW-Authenticate'?: string
+  readonly 'X-Robots-Tag'?: string
 }
 
 /** Resolves once everything is sent or the client is gone. */
@@ -62,7 +63,9 @@ export function sendOutcome(
 ): number {
   const { status, json, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
   const isPage = outcome.kind === 'refused' && wantsPage(res.req) && isOfPeople(res.req.url)
-  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : (json ?? '')
+  const text = isPage
+    ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'], isShared: isShared(res.req.url) })
+    : (json ?? '')
   const type = isPage ? PROBLEM_HEADERS : json === undefined ? {} : JSON_TYPE
   res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
   res.end(res.req.method === 'HEAD' ? undefined : text)
@@ -71,7 +74,12 @@ export function sendOutcome(
 
 /** What programs read answers them in their way, even in a browser. */
 function isOfPeople(url = ''): boolean {
-  return url.startsWith('/api/')
+  return url.startsWith('/api/') || isShared(url)
+}
+
+/** Whether it is below the addresses of links. */
+export function isShared(url = ''): boolean {
+  return url.startsWith('/share/')
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
@@ -91,13 +99,18 @@ function refusalParts(refusal: Refusal, res: ServerResponse): SentParts {
 }
 
 function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): SentParts {
-  const { status, location, etag } = outcome
+  const { status, location, etag, keptS } = outcome
   const lines = cookieLines(outcome, cookies)
   const target = location === undefined ? {} : { Location: location }
   const version = etag === undefined ? {} : { ETag: `"${etag}"` }
+  const cache = keptS === undefined ? {} : { 'Cache-Control': `private, max-age=${keptS}` }
   const json =
     outcome.kind === 'written' ? outcome.json : outcome.body === undefined ? undefined : JSON.stringify(outcome.body)
-  return { status, json, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
+  return {
+    status,
+    json,
+    more: { ...target, ...version, ...cache, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) },
+  }
 }
 
 function cookieLines({ cookies = {} }: Pick<Answer, 'cookies'>, rules: CookieRules): string[] {

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Outage } from '../../common/outage.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
+import type { ShareLink } from '../../domain/people/share-link.ts'
 import { rolesOf } from '../../domain/people/standing.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { HitVerbs } from '../../ports/hot-state/hot-state.ts'
@@ -15,15 +16,15 @@ import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Stamps } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
-import { isScoped, type Call, type Handler, type HandlerOutcome } from './call.ts'
-import { findScope, readCaller, readSession, shownKey } from './caller.ts'
+import { isScoped, type Call, type Handler, type HandlerOutcome, type QueryValues } from './call.ts'
+import { findScope, readCaller, type Caller } from './caller.ts'
 import type { CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { givingBack, hitsOf, refuseRequest, refuseUnknownPath } from './limits.ts'
 import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
-import { sendOutcome, sendStream } from './send.ts'
+import { isShared, sendOutcome, sendStream } from './send.ts'
 import { isOwnOriginOnly, isRead, mayBeAnswered } from './route.ts'
 import { refusalsOf } from '../api/refusals.ts'
 import type { RouteRow } from '../api/route.ts'
@@ -73,7 +74,7 @@ export function createServe(routes: readonly Route[], parts: ServeParts): Serve 
   const ofPrograms = new Set(routes.filter(({ row }) => row.needs === 'Key').map(({ row }) => row.path))
   return (req, res) => {
     const [path, query] = dividedAddress(req.url ?? '/')
-    if (!path.startsWith('/api/') && !ofPrograms.has(path)) return false
+    if (!path.startsWith('/api/') && !isShared(path) && !ofPrograms.has(path)) return false
     const request: Requested = {
       req,
       query,
@@ -129,7 +130,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServePart
     observer.limitReached(limitIn(outcome))
     await note({ request, outcome, durationMs }, parts)
   }
-  const headers = { 'X-Request-Id': request.requestId, ...ownHeaders(found, outcome) }
+  const headers = { 'X-Request-Id': request.requestId, ...ownHeaders(request, outcome) }
   const status =
     outcome.kind === 'stream'
       ? await sendStream(res, outcome, headers, { logger: observer.logger, directory: parts.directory })
@@ -145,12 +146,15 @@ async function respond(request: Requested, res: ServerResponse, parts: ServePart
   )
 }
 
-/** The methods of a path that has others, and what a program lacks that shows no key. */
-function ownHeaders(found: RouteMatch<Route>, outcome: HandlerOutcome) {
-  if ('allow' in found) return { Allow: found.allow }
+/** The methods of a path that has others, what a program lacks that shows no key, and that no search engine is to know of a link. */
+function ownHeaders({ found, req }: Requested, outcome: HandlerOutcome) {
+  const unlisted = isShared(req.url) ? NOT_LISTED : {}
+  if ('allow' in found) return { Allow: found.allow, ...unlisted }
   const lacksKey = 'route' in found && found.route.row.needs === 'Key' && 'code' in outcome
-  return lacksKey && outcome.code === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer' } : {}
+  return lacksKey && outcome.code === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer' } : unlisted
 }
+
+const NOT_LISTED = { 'X-Robots-Tag': 'noindex, nofollow' } as const
 
 /** The document of the API and the handlers agree; where they do not, whoever reads the process log learns of it. */
 function noteUndeclared({ found, requestId }: Requested, outcome: HandlerOutcome, logger: Logger): void {
@@ -178,9 +182,10 @@ async function note({ request, outcome, durationMs }: NotedRefusal, parts: Serve
   const { found, req } = request
   if (!('route' in found)) return
   const { row } = found.route
-  const session = row.needs === 'Key' ? null : await readSession(req.headers.cookie, parts).catch(() => null)
+  const caller = await readCaller(req, found, parts).catch(() => null)
+  const session = caller?.session ?? null
   const organizations =
-    session === null ? ofKey(found.route, req, parts) : organizationsOf(found, session, parts.directory)
+    session === null ? ofPass(caller, parts.directory) : organizationsOf(found, session, parts.directory)
   for (const organization of organizations) {
     parts.observer.onLimit({
       organization,
@@ -193,14 +198,10 @@ async function note({ request, outcome, durationMs }: NotedRefusal, parts: Serve
   }
 }
 
-/** The organisation of the key that a program shows. */
-function ofKey(
-  { row }: Route,
-  { headers }: IncomingMessage,
-  { directory, stamps }: ServeParts,
-): readonly DirectoryOrganization[] {
-  const key = row.needs === 'Key' ? shownKey(headers.authorization, directory, stamps.nowMs()) : null
-  return key === null ? [] : [directory.organizations().get(key.organization) ?? []].flat()
+/** The organisation of what is shown in place of a session. */
+function ofPass(caller: Caller | null, directory: Directory): readonly DirectoryOrganization[] {
+  const pass = caller?.key ?? caller?.link ?? null
+  return pass === null ? [] : [directory.organizations().get(pass.organization) ?? []].flat()
 }
 
 function organizationsOf(
@@ -212,7 +213,7 @@ function organizationsOf(
     const ids = [...rolesOf(session, directory.members()).keys()]
     return ids.flatMap((id) => directory.organizations().get(id) ?? [])
   }
-  const scope = findScope(row, { params, session }, directory)
+  const scope = findScope(row, { params, session, key: null, link: null }, directory)
   return scope === null || 'code' in scope ? [] : [scope.organization]
 }
 
@@ -226,36 +227,45 @@ async function handleRequest(request: Served, parts: ServeParts, places: ReadPla
   if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const call = await readCall(request, found, parts)
   if (call === null || 'code' in call) return call
-  if ((row.rate !== 'read' && row.rate !== 'key') || !isScoped(call)) return handle(call)
+  if (!takesPlace(row) || !isScoped(call)) return handle(call)
   const findAgain = async () => {
-    const caller = await readCaller(req, row, parts)
-    return findScope(row, { params: call.params, ...caller }, parts.directory)
+    const caller = await readCaller(req, found, parts)
+    return findScope(row, { params: found.params, ...caller }, parts.directory)
   }
   return handlePlaced(handle, call, { places, findAgain })
+}
+
+/** Whether it reads facts, as far as its declaration tells. The page of a link must not wait for what it shows. */
+function takesPlace({ rate, rank }: RouteRow): boolean {
+  return rate === 'read' || rate === 'key' || rank === 'link'
 }
 
 /** Counts and checks the request before anything that it brings is parsed. Null if the client disconnected. */
 async function readCall(
   { req, query, requestId, signal }: Served,
-  { route: { row }, params }: FoundRoute,
+  found: FoundRoute,
   parts: ServeParts,
 ): Promise<Call | Refusal | null> {
   const { headers } = req
-  const { session, key } = await readCaller(req, row, parts)
+  const { row } = found.route
+  const caller = await readCaller(req, found, parts)
+  const { session, key, link } = caller
   if (session !== null) parts.observer.sessionSeen(session.id)
   const addressHash = parts.site.addressHashOf(req)
-  const limited = await refuseRequest(hitsOf(row, { session, addressHash, keyHash: key?.hash ?? null }), parts.hotState)
+  const limited = await refuseRequest(
+    hitsOf(row, { session, addressHash, passHash: (key ?? link)?.hash ?? null }),
+    parts.hotState,
+  )
   if (limited !== null) return limited
-  const scope = findScope(row, { params, session, key }, parts.directory)
+  const scope = findScope(row, { params: found.params, ...caller }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
   const contents = await readContents(req, { query, row })
   if (contents === null || contents.kind === 'refused') return contents
   return {
     requestId,
     nowMs: parts.stamps.nowMs(),
-    params,
     body: contents.body,
-    query: contents.query,
+    ...askedBy(found, link, contents.query),
     search: contents.search,
     raw: contents.raw,
     addressHash,
@@ -272,6 +282,11 @@ async function readCall(
 }
 
 type FoundRoute = Extract<RouteMatch<Route>, { readonly route: Route }>
+
+/** What a link shows takes the place of the query; its token goes no further than here. */
+function askedBy({ params }: FoundRoute, link: ShareLink | null, query: QueryValues) {
+  return link === null ? { params, query } : { params: {}, query: { ...link.report } }
+}
 
 interface Contents {
   readonly kind: 'contents'

@@ -39,28 +39,37 @@ const ORIGIN_PANELS = OVERVIEW_PANELS.filter((by) => isOriginDimension(by))
 /** Its list of few installs is read within the patience of this clock. */
 export function overviewWith(clock: PageClock) {
   return async (source: OrganizationSource, question: FiguresQuestion, { query }: CallTo<'overview'>) => {
-    const { filters = [] } = source
+    const figures = await overviewFigures(source, question)
     const all = { ...source, filters: [] }
-    const { visits, now, before, rows } = await readSides(source, question)
-    const unfiltered = visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
     const listed = {
-      filters: { ...installFilters(query, filters), kind: 'install' as const },
+      filters: { ...installFilters(query, source.filters ?? []), kind: 'install' as const },
       ...allOfPeriod(question),
     }
+    const { installs } = figures.unfiltered
     return {
-      step: question.step,
-      visitsLeftOut: leftOutBecause(visits, now.total.visits),
-      unfiltered,
-      total: now.total,
-      steps: now.steps,
-      before: before === null ? null : { total: before.total, steps: before.steps },
-      reasons: now.reasons,
-      annotations: await readAnnotations(all.reads, question),
-      panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
-      largestChange: largestChange(rows),
-      installs: areFew(unfiltered.installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,
-      checklist: unfiltered.installs === 0 ? await checklistOf(all) : null,
+      ...figures,
+      installs: areFew(installs) ? (await readInstallPage(all.reads, listed, clock)).rows : null,
+      checklist: installs === 0 ? await checklistOf(all) : null,
     }
+  }
+}
+
+/** Its numbers, without what lists installs or says what is set up. */
+export async function overviewFigures(source: OrganizationSource, question: FiguresQuestion) {
+  const all = { ...source, filters: [] }
+  const { visits, now, before, rows } = await readSides(source, question)
+  const unfiltered = visits.kind === 'all' ? now.total.installs : (await readInstallFigures(all, question, [])).total
+  return {
+    step: question.step,
+    visitsLeftOut: leftOutBecause(visits, now.total.visits),
+    unfiltered,
+    total: now.total,
+    steps: now.steps,
+    before: before === null ? null : { total: before.total, steps: before.steps },
+    reasons: now.reasons,
+    annotations: await readAnnotations(all.reads, question),
+    panels: OVERVIEW_PANELS.map((by) => ({ by, rows: leadingRows(rows[by], MOST_ROWS) })),
+    largestChange: largestChange(rows),
   }
 }
 

@@ -1,12 +1,47 @@
 /** The HTML document of the pages and the policy it comes with: no inline code, no markup from text, nothing foreign. */
 
 import type { PagesBundle } from './assets.ts'
+import { PAGE_HEADERS } from './answer.ts'
 import { FAVICON } from './favicon.ts'
 
-/** `brand` is the service's name as people read it; the pages take it from here. */
-export function documentOf(
+export interface DocumentParts {
+  readonly bundle: PagesBundle
+  /** The service's name as people read it; the pages take it from here. */
+  readonly brand: string
+  /** Unguessable text, new at each call. */
+  readonly nonce: () => string
+}
+
+/** The document of all pages, with the headers that it must have. */
+export interface HtmlPage {
+  readonly headers: Readonly<Record<string, string>>
+  readonly html: string
+}
+
+/** `isShared`: for whoever has its address, which neither search engines nor other websites are to learn. */
+export function pageDocument({ bundle, brand, nonce: newNonce }: DocumentParts, isShared = false): HtmlPage {
+  const nonce = newNonce()
+  return {
+    headers: { ...PAGE_HEADERS, 'Content-Security-Policy': contentPolicy(nonce), 'Permissions-Policy': NO_DEVICES },
+    html: documentOf(bundle, { nonce, brand, isShared }),
+  }
+}
+
+const NO_DEVICES = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
+const SECRET_ADDRESS = [
+  '<meta name="robots" content="noindex, nofollow">',
+  '<meta name="referrer" content="no-referrer">',
+]
+
+interface WrittenDocument {
+  readonly nonce: string
+  readonly brand: string
+  readonly isShared: boolean
+}
+
+function documentOf(
   { script, style, preload, assets }: PagesBundle,
-  { nonce, brand }: { readonly nonce: string; readonly brand: string },
+  { nonce, brand, isShared }: WrittenDocument,
 ): string {
   const integrity = (name: string): string => assets.get(name)?.integrity ?? ''
   const links = preload.map(
@@ -18,6 +53,7 @@ export function documentOf(
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
+    ...(isShared ? SECRET_ADDRESS : []),
     `<meta name="application-name" content="${brand}">`,
     `<title>${brand}</title>`,
     `<link rel="icon" type="image/svg+xml" href="${FAVICON}">`,
@@ -32,7 +68,7 @@ export function documentOf(
 }
 
 /** Styles that the component library makes at run time carry the nonce; `default` is the pages' own Trusted Types policy. */
-export function contentPolicy(nonce: string): string {
+function contentPolicy(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",

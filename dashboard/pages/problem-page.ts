@@ -27,6 +27,12 @@ const WORDS: Partial<Readonly<Record<ErrorCode, Words>>> = {
   },
 }
 
+/** Of an address that may have been one of a link: the same for whatever it lacks. */
+const NOTHING_SHARED: Words = {
+  title: 'This link opens nothing',
+  text: 'It has ended, or whoever made it has taken it back. Ask the person who sent it to you for a new one.',
+}
+
 const OTHERWISE: Words = { title: 'This did not work', text: 'Go back, and try it again.' }
 
 /** Whether a person's browser asks for something to show: fetches of scripts, and programs, do not say so. */
@@ -39,6 +45,8 @@ interface ToldProblem {
   readonly code: ErrorCode
   /** Finds the request in the process log. */
   readonly requestId?: string
+  /** Whoever reads it followed a link, and has no other page here. */
+  readonly isShared?: boolean
 }
 
 export const PROBLEM_HEADERS = {
@@ -49,13 +57,13 @@ export const PROBLEM_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const
 
-export function problemPage({ code, requestId }: ToldProblem): string {
-  const { title, text } = WORDS[code] ?? OTHERWISE
+export function problemPage({ code, requestId, isShared = false }: ToldProblem): string {
+  const { title, text } = isShared && code === 'not_found' ? NOTHING_SHARED : (WORDS[code] ?? OTHERWISE)
   const [to, where] = code === 'unauthenticated' ? ['/sign-in', 'Sign in'] : ['/', 'To the start']
   const found = requestId === undefined ? '' : `\n<p><small>${code}, request ${escapedText(requestId)}</small></p>`
   return plainPage({
     title,
-    main: `<h1>${title}</h1>\n<p>${text}</p>\n<p><a href="${to}">${where}</a></p>${found}`,
+    main: `<h1>${title}</h1>\n<p>${text}</p>${isShared ? '' : `\n<p><a href="${to}">${where}</a></p>`}${found}`,
   })
 }
 

@@ -3,45 +3,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { PAGE_HEADERS, readPath, sendPage } from './answer.ts'
-import type { Asset, PagesBundle } from './assets.ts'
-import { documentOf, contentPolicy } from './document.ts'
+import type { Asset } from './assets.ts'
+import { pageDocument, type DocumentParts } from './document.ts'
 
 const REFERRER = { 'Referrer-Policy': 'same-origin' } as const
 
 /** Hashed names: the content of each never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-interface PagesParts {
-  readonly bundle: PagesBundle
-  /** The service's name as people read it. */
-  readonly brand: string
-  /** Unguessable text, new at each call. */
-  readonly nonce: () => string
-}
-
 /** False for every address that is not one of the pages. */
-export function pagesServer({
-  bundle,
-  brand,
-  nonce: newNonce,
-}: PagesParts): (req: IncomingMessage, res: ServerResponse) => boolean {
+export function pagesServer(parts: DocumentParts): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const { assets } = parts.bundle
   return (req, res) => {
     const path = readPath(req)
     if (path === null) return false
     if (path === '/' || path.startsWith('/app/')) {
-      const nonce = newNonce()
+      const { headers, html } = pageDocument(parts)
       const head = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
-      const own = { 'Content-Security-Policy': contentPolicy(nonce), 'Permissions-Policy': NO_DEVICES }
-      sendPage(req, res, { ...REFERRER, ...head, ...own }, documentOf(bundle, { nonce, brand }))
+      sendPage(req, res, { ...REFERRER, ...head, ...headers }, html)
       return true
     }
     if (!path.startsWith('/assets/')) return false
-    serveAsset(req, res, bundle.assets.get(path.slice('/assets/'.length)))
+    serveAsset(req, res, assets.get(path.slice('/assets/'.length)))
     return true
   }
 }
-
-const NO_DEVICES = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
 
 function serveAsset(req: IncomingMessage, res: ServerResponse, asset: Asset | undefined): void {
   if (asset === undefined) {

@@ -5,7 +5,12 @@
 
 import { memberOf } from '../../domain/strict-json.ts'
 import { sha256Hex } from '../../common/digest.ts'
-import { compileCatalog, emptyCompileMemory, type Compilation } from '../../domain/catalog/compile-catalog.ts'
+import {
+  compileCatalog,
+  emptyCompileMemory,
+  type Compilation,
+  type PassesInForce,
+} from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
 import { readIndex } from '../../domain/published/index.ts'
 import { INDEX_KEY, indexName, type CatalogPlace } from '../../domain/published/place.ts'
@@ -48,6 +53,8 @@ export interface ClusterDirectory extends Directory {
 /** Until all of these are known, nobody has any rights: with only some of the members, the wrong people could decide. */
 const DECISIVE: readonly ResourceKind[] = RIGHTS_KINDS
 
+const NO_PASSES: PassesInForce = { apiKeys: new Map(), shareLinks: new Map() }
+
 export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPace = {}): ClusterDirectory {
   let view: DirectoryView | null = null
   const onChange = (): void => {
@@ -66,7 +73,7 @@ export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPac
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
     members: () => (isKnown() ? current().compilation.people.members : []),
-    apiKeys: () => (isKnown() ? current().compilation.people.apiKeys : new Map()),
+    passes: () => (isKnown() ? current().compilation.people : NO_PASSES),
     inventory: createInventory(() => current().listed, options.nowMs),
     rightsAge: index.rightsAge,
     catalogNumber: index.number,

@@ -1,8 +1,8 @@
 /** Port: who belongs to which organisation, according to the custom resources now. All rights of the dashboard come from here. */
 
 import type { Organization, Website } from '../../domain/catalog.ts'
+import type { PassesInForce } from '../../domain/catalog/compile-catalog.ts'
 import type { RightsAge } from '../../domain/people/rights-age.ts'
-import type { ApiKey } from '../../domain/people/api-key.ts'
 import type { Member } from '../../domain/people/member.ts'
 
 /** Its ID in the catalog and in answers. */
@@ -22,7 +22,15 @@ export type DirectoryOrganization = Pick<
 /** Without credentials: the dashboard reads none. */
 export type DirectoryWebsite = Pick<
   Website,
-  'id' | 'displayName' | 'primaryOrigin' | 'origins' | 'pages' | 'retentionDays' | 'destinations'
+  | 'id'
+  | 'namespace'
+  | 'objectName'
+  | 'displayName'
+  | 'primaryOrigin'
+  | 'origins'
+  | 'pages'
+  | 'retentionDays'
+  | 'destinations'
 >
 
 /**
@@ -35,8 +43,8 @@ export interface Directory {
   readonly websites: (organization: string) => readonly DirectoryWebsite[]
   /** Those in force, oldest first; without refused ones. */
   readonly members: () => readonly Member[]
-  /** By hash: in force when the objects changed last. Whether one has ended since is to be looked at. */
-  readonly apiKeys: () => ReadonlyMap<string, ApiKey>
+  /** In force when the objects changed last. Whether one has ended since is to be looked at. */
+  readonly passes: () => PassesInForce
   /** How sure it is that this is what is published; others than `current` answer with less. */
   readonly rightsAge: () => RightsAge
   /** Of the newest catalog that this process knows to be published: work that is asked for now carries it. */

@@ -8,7 +8,7 @@ export function folderDirectory(catalog: FolderCatalog): Directory {
     organizations: () => catalog.current().organizations,
     websites: (organization) => websitesOf(catalog.current(), organization),
     members: catalog.members,
-    apiKeys: catalog.apiKeys,
+    passes: catalog.passes,
     rightsAge: () => 'current',
     catalogNumber: () => catalog.current().number,
     // A catalog has read its folder.

@@ -6,7 +6,7 @@ import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { judgeChange } from '../../domain/catalog/judge-change.ts'
 import { objectKey, type SourceObject } from '../../domain/catalog/objects.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
-import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
+import { isOfWebsite, type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { ResourceAddress, WrittenObject } from './writer.ts'
 
 /** Where an object comes from, and who says so: a manager of fields, or a file. */
@@ -132,7 +132,7 @@ function ownerByWebsite(
   byKey: ReadonlyMap<string, ListedObject>,
   owners: ReadonlyMap<string, string>,
 ): string | undefined {
-  if (kind !== 'Destination') return undefined
+  if (!isOfWebsite(kind)) return undefined
   const ref = refIn(spec, 'websiteRef')
   if ((ref.namespace ?? namespace) !== namespace) return undefined
   const website = byKey.get(objectKey('Website', namespace, ref.name ?? ''))

@@ -36,8 +36,12 @@ import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import { largerPlan } from '../plan.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { compileApiKeys, type ApiKeysInForce } from './compile-api-key.ts'
+import type { ApiKey } from '../people/api-key.ts'
+import type { ShareLink } from '../people/share-link.ts'
+import { compileApiKeys } from './compile-api-key.ts'
 import { compileMembers, type MembersInForce } from './compile-member.ts'
+import { nextPassChangeMs } from './compile-pass.ts'
+import { compileShareLinks } from './compile-share-link.ts'
 import { unchanged } from './unchanged.ts'
 
 export interface CatalogInput {
@@ -71,8 +75,14 @@ export function emptyCompileMemory(texts = new CatalogTexts()): CompileMemory {
   return { digests: { parts: [], texts }, last: null }
 }
 
-/** Who may do what, and what programs may read. */
-interface PeopleInForce extends MembersInForce, ApiKeysInForce {}
+/** What opens something without a session, by hash, the oldest first. */
+export interface PassesInForce {
+  readonly apiKeys: ReadonlyMap<string, ApiKey>
+  readonly shareLinks: ReadonlyMap<string, ShareLink>
+}
+
+/** Who may do what, and what programs and whoever has a link may read. */
+interface PeopleInForce extends MembersInForce, PassesInForce {}
 
 export interface Compilation {
   readonly catalog: Catalog
@@ -189,8 +199,11 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
 
 function compilePeople(compiler: Compiler, nowMs: number): PeopleInForce {
   const { members, changesAtMs: ofMembers } = compileMembers(compiler, nowMs)
-  const { apiKeys, changesAtMs: ofKeys } = compileApiKeys(compiler, nowMs)
-  return { members, apiKeys, changesAtMs: Math.min(ofMembers, ofKeys) }
+  const apiKeys = compileApiKeys(compiler, nowMs)
+  const shareLinks = compileShareLinks(compiler, nowMs)
+  const { ApiKey, ShareLink } = compiler.objects.resources
+  const changesAtMs = Math.min(ofMembers, nextPassChangeMs([...ApiKey, ...ShareLink], nowMs))
+  return { members, apiKeys, shareLinks, changesAtMs }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {

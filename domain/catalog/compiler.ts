@@ -95,7 +95,7 @@ interface OrganizationResult {
   readonly held: Organization | null
 }
 
-interface WebsiteDraft {
+export interface WebsiteDraft {
   readonly organization: OrganizationDraft
   readonly core: WebsiteCore
   /** Its own pages that fit the plan, and the origins of its domains and of these pages. */

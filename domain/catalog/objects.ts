@@ -178,6 +178,7 @@ export function* readObjects(objects: readonly SourceObject[], reports: Reports)
       LogStream: [],
       Webhook: [],
       ApiKey: [],
+      ShareLink: [],
       Member: [],
     },
     secrets: new Map(),

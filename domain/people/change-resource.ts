@@ -29,9 +29,10 @@ function actionOf({
   kind,
   before,
   after,
-}: ResourceChange): 'writeContent' | 'writeConfiguration' | 'removeOrganization' | 'manageKeys' {
+}: ResourceChange): 'writeContent' | 'writeConfiguration' | 'removeOrganization' | 'manageKeys' | 'manageLinks' {
   if (kind === 'Organization') return after === null ? 'removeOrganization' : 'writeConfiguration'
   if (kind === 'ApiKey') return 'manageKeys'
+  if (kind === 'ShareLink') return 'manageLinks'
   if (kind === 'InstallPath') return 'writeContent'
   if (kind === 'Destination') return [before, after].every(isHarmless) ? 'writeContent' : 'writeConfiguration'
   const isPages =

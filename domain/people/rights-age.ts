@@ -19,8 +19,8 @@ interface GuardedRoute {
   readonly method: string
   /** Whether only somebody who is signed in may use it. */
   readonly isOfPerson: boolean
-  /** Whether a key opens it. */
-  readonly isOfKey: boolean
+  /** Whether a key or a link opens it. */
+  readonly isOfPass: boolean
   /** Whether it ends in a session, or begins to. */
   readonly isSignIn: boolean
   /** It only takes rights away, which never waits. */
@@ -30,8 +30,8 @@ interface GuardedRoute {
 /** Whether a request may be answered with rights of this age; otherwise the answer is `503`. */
 export function mayAnswer(route: GuardedRoute, age: RightsAge): boolean {
   if (age === 'current' || route.isDenial) return true
-  // A key that was revoked a moment ago must open nothing, and a program can ask again.
-  if (route.isOfKey) return false
+  // What was revoked a moment ago must open nothing, and whoever has a good one can ask again.
+  if (route.isOfPass) return false
   if (route.method !== 'GET' || route.isSignIn) return false
   return age === 'late' || !route.isOfPerson
 }

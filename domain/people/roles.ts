@@ -17,6 +17,7 @@ export const ROLE_ACTIONS = {
   removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
   manageKeys: { least: 'Admin', what: 'make and revoke API keys' },
+  manageLinks: { least: 'Admin', what: 'share a report by a link, and revoke the link' },
   manageBilling: { least: 'Owner', what: 'pay for a plan' },
   manageOwners: { least: 'Owner', what: 'make, change and remove owners' },
 } as const satisfies Record<string, { readonly least: MemberRole; readonly what: string }>

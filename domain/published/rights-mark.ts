@@ -7,7 +7,7 @@ import type { Sha256Hex } from '../origin.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 
 /** The kinds that say who may do what. */
-export const RIGHTS_KINDS = ['Organization', 'Member', 'ApiKey'] as const satisfies readonly ResourceKind[]
+export const RIGHTS_KINDS = ['Organization', 'Member', 'ApiKey', 'ShareLink'] as const satisfies readonly ResourceKind[]
 
 /** What is marked of an object: the API server gives each change of a spec a new generation, and each object made anew a new UID. */
 interface MarkedObject {

@@ -3,7 +3,7 @@
 import { LIMITS } from '../limits.ts'
 import { KEY_SCOPES, type KeyScope } from '../model.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { displayName, organizationHere, utcTime } from './resource-fields.ts'
+import { displayName, organizationHere, passHash, utcTime } from './resource-fields.ts'
 
 /** A checked spec. */
 export interface ApiKeySpec {
@@ -15,8 +15,6 @@ export interface ApiKeySpec {
   /** `sha256:` and 64 hex digits. */
   readonly keyHash: string
 }
-
-const HASH_CHARS = 'sha256:'.length + 64
 
 export const API_KEY_SCHEMA: JsonSchema = {
   type: 'object',
@@ -35,15 +33,8 @@ export const API_KEY_SCHEMA: JsonSchema = {
       items: { type: 'string', description: 'What it may read.', enum: KEY_SCOPES },
     },
     expiresAt: utcTime(
-      `When it ends, in UTC, for example 2027-06-30T00:00:00Z; at most ${LIMITS.apiKeyDays} days ahead.`,
+      `When it ends, in UTC, for example 2027-06-30T00:00:00Z; at most ${LIMITS.passDays} days ahead.`,
     ),
-    keyHash: {
-      type: 'string',
-      description: 'SHA-256 of the key, as `whencectl key` prints it.',
-      minLength: HASH_CHARS,
-      maxLength: HASH_CHARS,
-      pattern: '^sha256:[0-9a-f]{64}$',
-      patternMeaning: 'must be sha256: and 64 hexadecimal digits',
-    },
+    keyHash: passHash('SHA-256 of the key, as `whencectl key` prints it.'),
   },
 }

@@ -27,6 +27,7 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
   Webhook: [displayNameFits(), tenantStays()],
   Member: [tenantStays()],
   ApiKey: [displayNameFits(), tenantStays()],
+  ShareLink: [displayNameFits(), tenantStays()],
 }
 
 /** Rules about `spec`. */
@@ -37,6 +38,7 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   Member: MEMBER_RULES,
   ApiKey: [],
+  ShareLink: [],
   Webhook: [],
   LogStream: LOG_STREAM_RULES,
 }

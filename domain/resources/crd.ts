@@ -22,6 +22,7 @@ export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   Webhook: 'webhooks',
   Member: 'members',
   ApiKey: 'apikeys',
+  ShareLink: 'sharelinks',
 }
 
 /** Holds a digest of what a definition serves, so that the operator can detect an outdated one. */
@@ -40,6 +41,7 @@ const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
   Webhook: 'whook',
   Member: 'wmem',
   ApiKey: 'wkey',
+  ShareLink: 'wlink',
 }
 
 interface Column {
@@ -64,6 +66,8 @@ const ORGANIZATION: Column = {
   jsonPath: '.spec.organizationRef.name',
   description: 'Whom it belongs to',
 }
+
+const EXPIRES: Column = { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it ends' }
 
 /** The columns of `kubectl get`; at most six, so that a line fits a terminal. */
 const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
@@ -129,7 +133,14 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
     REASON,
     ORGANIZATION,
     { name: 'Scopes', jsonPath: '.spec.scopes', description: 'What it may read' },
-    { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it ends' },
+    EXPIRES,
+  ],
+  ShareLink: [
+    READY,
+    REASON,
+    { name: 'Website', jsonPath: '.spec.websiteRef.name', description: 'Whose Overview it shows' },
+    { name: 'Period', jsonPath: '.spec.period', description: 'The period that it shows' },
+    EXPIRES,
   ],
 }
 
@@ -166,6 +177,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
   },
   Webhook: {},
   ApiKey: {},
+  ShareLink: {},
   Member: {
     identities: {
       type: 'array',

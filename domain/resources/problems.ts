@@ -120,8 +120,8 @@ export const PROBLEM_REASONS = {
   },
   Duplicate: {
     meaning:
-      'An older Member of the organisation names the same person or group, or an older ApiKey has the same key; the older one counts.',
-    fix: 'Change the older one, or remove one of the two; make another key for the second ApiKey.',
+      'An older Member of the organisation names the same person or group, or an older ApiKey or ShareLink has the same key or token; the older one counts.',
+    fix: 'Change the older one, or remove one of the two; make another key or link in place of the second one.',
     isBlocking: false,
   },
   TooMany: {
@@ -130,8 +130,8 @@ export const PROBLEM_REASONS = {
     isBlocking: false,
   },
   Expired: {
-    meaning: 'The ApiKey has ended; nothing can be read with it any more.',
-    fix: 'Remove it, and make another key.',
+    meaning: 'The ApiKey or ShareLink has ended; nothing can be read with it any more.',
+    fix: 'Remove it, and make another one.',
     isBlocking: false,
   },
   PersonLimit: {

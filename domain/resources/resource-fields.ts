@@ -83,6 +83,26 @@ export const organizationHere: JsonSchema = {
   properties: { name: objectName('Its name.') },
 }
 
+/** The same of a website. */
+export const websiteHere: JsonSchema = {
+  type: 'object',
+  description: 'The Website, in the namespace of this object.',
+  required: ['name'],
+  properties: { name: objectName('Its name.') },
+}
+
+const HASH_CHARS = 'sha256:'.length + 64
+
+/** The digest of what opens something, which is shown once and stored nowhere. */
+export const passHash = (description: string): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: HASH_CHARS,
+  maxLength: HASH_CHARS,
+  pattern: '^sha256:[0-9a-f]{64}$',
+  patternMeaning: 'must be sha256: and 64 hexadecimal digits',
+})
+
 export const resourceRef = (description: string, permission: string): JsonSchema => ({
   type: 'object',
   description,

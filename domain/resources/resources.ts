@@ -17,6 +17,7 @@ import {
 } from '../model.ts'
 import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
+import { SHARE_LINK_SCHEMA, type ShareLinkSpec } from './share-link-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, hostName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
 import { WEBHOOK_SCHEMA, type WebhookSpec } from './webhook-schema.ts'
@@ -34,8 +35,14 @@ export const RESOURCE_KINDS = [
   'Webhook',
   'Member',
   'ApiKey',
+  'ShareLink',
 ] as const
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
+
+/** Whether objects of this kind name a website, and belong to its organisation. */
+export function isOfWebsite(kind: string): boolean {
+  return kind === 'Destination' || kind === 'ShareLink'
+}
 
 interface ObjectRef {
   readonly name: string
@@ -120,6 +127,7 @@ export interface Specs {
   readonly Webhook: InstallationSpec & WebhookSpec
   readonly Member: MemberSpec
   readonly ApiKey: InstallationSpec & ApiKeySpec
+  readonly ShareLink: InstallationSpec & ShareLinkSpec
 }
 
 /** Longest list of additional domains that is checked; the plan's own limit is far below. */
@@ -364,6 +372,7 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   Webhook: forInstallations(WEBHOOK_SCHEMA),
   Member: forInstallations(MEMBER_SCHEMA),
   ApiKey: forInstallations(API_KEY_SCHEMA),
+  ShareLink: forInstallations(SHARE_LINK_SCHEMA),
 }
 
 function forInstallations(schema: JsonSchema): JsonSchema {

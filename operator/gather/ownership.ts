@@ -3,7 +3,7 @@
 import { recordOf } from '../../domain/typed-keys.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import { RESOURCE_KINDS, refIn } from '../../domain/resources/resources.ts'
+import { isOfWebsite, RESOURCE_KINDS, refIn } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { PAUSED_ANNOTATION } from './annotations.ts'
 import { memberOf } from '../../domain/strict-json.ts'
@@ -71,7 +71,7 @@ function isPaused({ metadata }: KubeObject): boolean {
 
 function referredKey(kind: ResourceKind, { metadata, spec }: KubeObject): string {
   if (kind === 'Organization') return ''
-  const [to, field] = kind === 'Destination' ? ['Website', 'websiteRef'] : ['Organization', 'organizationRef']
+  const [to, field] = isOfWebsite(kind) ? ['Website', 'websiteRef'] : ['Organization', 'organizationRef']
   const { name = '', namespace = metadata.namespace ?? '' } = refIn(spec, field)
   return objectKey(to, namespace, name)
 }

@@ -7,12 +7,20 @@ import { ask, path, query } from './ask.ts'
 import { filteredFigures, type FilteredFigures } from './period.ts'
 
 export type Overview = JsonFrom<'overview'>
-export type OverviewPanel = Overview['panels'][number]
+/** Its numbers, which a link shows, too. */
+export type OverviewFigures = JsonFrom<'sharedFigures'>['figures']
+export type OverviewPanel = OverviewFigures['panels'][number]
 
 /** As in the address. */
 export interface OverviewFilters extends FilteredFigures {
   /** What the chart shows; installs if absent. */
   readonly metric?: string
+}
+
+/** Figures as they are shown. */
+export interface ShownFigures {
+  readonly filters: OverviewFilters
+  readonly figures: OverviewFigures
 }
 
 export function overviewFilters(search: Readonly<Record<string, unknown>>): OverviewFilters {

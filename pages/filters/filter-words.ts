@@ -21,10 +21,11 @@ export function wordsOfFilter({ dimension, op, values }: FigureFilter): string {
 
 const LEFT_OUT_WORDS: Readonly<Record<VisitsLeftOut, string>> = {
   install_filter: 'A filter is about machines, so visits and conversion are not counted.',
-  too_many:
-    'There are too many visits in this time to count them under these filters at once: choose a shorter time, or look at the page Visits, which counts on while you look.',
+  too_many: 'There are too many visits in this time to count them under these filters at once.',
 }
+const TOO_MANY_ADVICE = 'Choose a shorter time, or look at the page Visits, which counts on while you look.'
 
-export function visitsLeftOutText(why: VisitsLeftOut): string {
-  return LEFT_OUT_WORDS[why]
+/** `canChange`: whether whoever reads it can choose another time. */
+export function visitsLeftOutText(why: VisitsLeftOut, canChange = true): string {
+  return why === 'too_many' && canChange ? `${LEFT_OUT_WORDS[why]} ${TOO_MANY_ADVICE}` : LEFT_OUT_WORDS[why]
 }

@@ -2,9 +2,9 @@
 
 import type { ReactNode } from 'react'
 
-import type { Overview } from '../data/overview.ts'
+import type { OverviewFigures } from '../data/overview.ts'
 
-type Annotation = Overview['annotations'][number]
+type Annotation = OverviewFigures['annotations'][number]
 
 /** "Version 2.4.1 first seen" */
 export function annotationText({ kind, name }: Annotation): string {

@@ -4,19 +4,15 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { ORIGIN_NAMES, type InstallDimension, isOriginDimension } from '../../domain/figures/installs.ts'
-import type { Overview, OverviewFilters } from '../data/overview.ts'
+import type { ShownFigures } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { listFilters } from '../figures/list-of.ts'
 import { reasonWords } from '../parts/install-words.ts'
 import { Bar, shareText, shownCount } from '../parts/numbers.tsx'
 import { ValueLink } from './filters.tsx'
+import { useLeadingOn } from './leading-on.ts'
 
-interface LargestChangeProps {
-  readonly filters: OverviewFilters
-  readonly figures: Overview
-}
-
-export function LargestChange({ filters, figures }: LargestChangeProps): ReactNode {
+export function LargestChange({ filters, figures }: ShownFigures): ReactNode {
   const { largestChange: change } = figures
   if (change === null) return null
   const { by, value, installs, before } = change
@@ -37,14 +33,12 @@ function dimensionWord(by: InstallDimension): string {
   return isOriginDimension(by) ? ORIGIN_NAMES[by].toLowerCase() : by
 }
 
-interface ReasonsProps extends LargestChangeProps {
-  readonly organization: string
-}
-
-export function Reasons({ organization, filters, figures }: ReasonsProps): ReactNode {
+/** For those who can do something about it. */
+export function Reasons({ filters, figures }: ShownFigures): ReactNode {
+  const organization = useLeadingOn()
   const { reasons, total } = figures
   const { unmatched } = total.installs
-  if (unmatched === 0) return null
+  if (unmatched === 0 || organization === null) return null
   return (
     <section className="card" aria-labelledby="without-visit">
       <h2 id="without-visit">Why {shownCount(unmatched)} installs have no visit</h2>

@@ -1,7 +1,7 @@
 /** What a chart of the overview shows at each place: a step of the period beside that of the period before, as numbers and as words. */
 
 import type { StepSize } from '../../domain/time-zones.ts'
-import type { Overview } from '../data/overview.ts'
+import type { OverviewFigures } from '../data/overview.ts'
 import { annotationText } from './annotations.tsx'
 import { metricText, metricValue, type ShownMetric } from './metrics.ts'
 
@@ -35,7 +35,7 @@ export interface ChartPoint extends DrawnPoint {
   readonly happened: readonly string[]
 }
 
-export function chartPoints(metric: ShownMetric, figures: Overview): readonly ChartPoint[] {
+export function chartPoints(metric: ShownMetric, figures: OverviewFigures): readonly ChartPoint[] {
   const { steps, before, step, timeZone, annotations } = figures
   const names = stepNames(step, timeZone)
   return steps.map((each, place) => {

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 
-import type { Overview } from '../data/overview.ts'
+import type { OverviewFigures } from '../data/overview.ts'
 import { stepMarks } from '../parts/columns.tsx'
 import { CsvLink } from '../parts/csv-link.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -12,7 +12,7 @@ import type { ShownMetric } from './metrics.ts'
 interface ChartTableProps {
   readonly metric: ShownMetric
   readonly points: readonly ChartPoint[]
-  readonly figures: Overview
+  readonly figures: OverviewFigures
   readonly before: string
 }
 

@@ -5,7 +5,7 @@
 
 import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react'
 
-import type { Overview, OverviewFilters } from '../data/overview.ts'
+import type { OverviewFigures, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import type { StepSize } from '../../domain/time-zones.ts'
 import { stepMarks } from '../parts/columns.tsx'
@@ -18,7 +18,7 @@ import { metricOf, type ShownMetric } from './metrics.ts'
 
 interface ChartProps {
   readonly filters: OverviewFilters
-  readonly figures: Overview
+  readonly figures: OverviewFigures
 }
 
 /** As many as fit on a phone, and on a wide screen. */

@@ -5,14 +5,14 @@ import type { ReactNode } from 'react'
 
 import { FIGURE_WORDS } from '../../domain/figures/figure-words.ts'
 import { isCountedAlone } from '../../domain/figures/overview.ts'
-import type { Overview, OverviewFilters } from '../data/overview.ts'
+import type { OverviewFigures, OverviewFilters } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { Change, shareText, ShareChange, shownCount } from '../parts/numbers.tsx'
 import { comparedValues, metricOf, metricText, METRICS, type ShownMetric } from './metrics.ts'
 
 interface TilesProps {
   readonly filters: OverviewFilters
-  readonly figures: Overview
+  readonly figures: OverviewFigures
 }
 
 export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
@@ -43,18 +43,18 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
   )
 }
 
-function shownTitle({ id, title }: ShownMetric, figures: Overview): string {
+function shownTitle({ id, title }: ShownMetric, figures: OverviewFigures): string {
   return id === 'match' && isCountedAlone(figures.total.installs) ? 'Counted, not looked up' : title
 }
 
-function totalText(metric: ShownMetric, figures: Overview): string {
+function totalText(metric: ShownMetric, figures: OverviewFigures): string {
   const { total } = figures
   if (metric.id === 'match' && isCountedAlone(total.installs)) return shownCount(total.installs.counted)
   return metricText(metric, total)
 }
 
 /** What else there is to know about a number. */
-function besideText({ id }: ShownMetric, { total }: Overview): string {
+function besideText({ id }: ShownMetric, { total }: OverviewFigures): string {
   if (id === 'known' && total.installs.installs > 0)
     return `${shareText(total.installs.known_source, total.installs.installs)} of installs`
   if (id !== 'conversion' || total.visits === null || total.ripe === null) return ''

@@ -1,11 +1,11 @@
 /** What the overview shows of a period: counts, and the shares that follow from them. */
 
 import type { FigureName } from '../../domain/figures/figure-words.ts'
-import type { Overview } from '../data/overview.ts'
+import type { OverviewFigures } from '../data/overview.ts'
 import { shareText, shownCount } from '../parts/numbers.tsx'
 
-type OverviewStep = Overview['steps'][number]
-type OverviewTotal = Overview['total']
+type OverviewStep = OverviewFigures['steps'][number]
+type OverviewTotal = OverviewFigures['total']
 /** A step, or the whole period. */
 type Counted = Pick<OverviewStep, 'installs' | 'visits'>
 

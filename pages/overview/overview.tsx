@@ -1,11 +1,14 @@
 /** The overview: how installs and visits of a period went, beside what it is compared with, and what brought them. A click on any value filters the whole page. */
 
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { mayDo } from '../../domain/people/roles.ts'
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
-import { comparisonText, dateParameters } from '../data/period.ts'
+import { linkForm } from '../data/links.ts'
+import { dateParameters } from '../data/period.ts'
 import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { ExampleNotice } from '../parts/example-notice.tsx'
@@ -14,18 +17,18 @@ import { PeriodBar } from '../parts/period-bar.tsx'
 import { Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
-import { LargestChange, Reasons } from './change-and-reasons.tsx'
-import { OverviewChart } from './chart.tsx'
 import { FewInstalls } from './few-installs.tsx'
 import { FilterNotes } from './filters.tsx'
-import { MetricTiles } from './metric-tiles.tsx'
 import { FirstSteps, openStepOf } from './first-steps.tsx'
-import { Panels } from './panels.tsx'
+import { LeadingOn } from './leading-on.ts'
+import { Report } from './report.tsx'
 
 export function OverviewPage(): ReactNode {
   const organization = useOrganization()
   const filters = overviewFilters(useSearch({ strict: false }))
-  return organization === null ? null : <OverviewOf organization={organization.id} filters={filters} />
+  if (organization === null) return null
+  const mayShare = mayDo(organization.role, 'manageLinks')
+  return <OverviewOf organization={organization.id} filters={filters} mayShare={mayShare} />
 }
 
 interface OverviewProps {
@@ -33,7 +36,11 @@ interface OverviewProps {
   readonly filters: OverviewFilters
 }
 
-function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
+interface OverviewOfProps extends OverviewProps {
+  readonly mayShare: boolean
+}
+
+function OverviewOf({ organization, filters, mayShare }: OverviewOfProps): ReactNode {
   const options = overviewQuery(organization, filters)
   const query = useQuery(options)
   const { data, error, isPlaceholderData } = query
@@ -51,6 +58,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
               filters={filters}
               {...(data === undefined ? {} : { step: data.step })}
             />
+            {mayShare && <ShareButton organization={organization} filters={filters} />}
             <TakeAlong file={overviewPath(organization, filters)} name="overview.json" />
           </>
         )
@@ -63,20 +71,36 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
       {data !== undefined && <NotKept figures={data} />}
       {data !== undefined && (
         <div className="figures overview" aria-busy={isPlaceholderData}>
-          <OverviewFigures organization={organization} filters={filters} figures={data} />
+          <LeadingOn value={organization}>
+            <ShownOverview organization={organization} filters={filters} figures={data} />
+          </LeadingOn>
         </div>
       )}
     </Page>
   )
 }
 
-interface OverviewFiguresProps extends OverviewProps {
+/** With what a link can hold of what is shown. */
+function ShareButton({ organization, filters }: OverviewProps): ReactNode {
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      renderRoot={(props) => (
+        <Link to="/app/$organization/links" params={{ organization }} search={linkForm(filters)} {...props} />
+      )}
+    >
+      Share
+    </Button>
+  )
+}
+
+interface ShownOverviewProps extends OverviewProps {
   readonly figures: Overview
 }
 
 /** What a period tells depends on how many installs it has before filters. */
-function OverviewFigures(props: OverviewFiguresProps): ReactNode {
-  const { organization, filters, figures } = props
+function ShownOverview({ organization, filters, figures }: ShownOverviewProps): ReactNode {
   if (figures.checklist !== null)
     return <FirstSteps organization={organization} website={filters.website} checklist={figures.checklist} />
   if (figures.installs !== null)
@@ -86,15 +110,5 @@ function OverviewFigures(props: OverviewFiguresProps): ReactNode {
         <FewInstalls organization={organization} figures={figures} installs={figures.installs} />
       </>
     )
-  return (
-    <>
-      <MetricTiles filters={filters} figures={figures} />
-      <FilterNotes filters={filters} figures={figures} />
-      {figures.comparison?.notCompared === 'not_counted_yet' && <p>{comparisonText(filters, figures)}</p>}
-      <LargestChange filters={filters} figures={figures} />
-      <OverviewChart filters={filters} figures={figures} />
-      <Panels {...props} />
-      <Reasons {...props} />
-    </>
-  )
+  return <Report filters={filters} figures={figures} />
 }

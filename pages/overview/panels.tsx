@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { MACHINE_NAMES, ORIGIN_NAMES, rowKey, type InstallDimension } from '../../domain/figures/installs.ts'
-import type { Overview, OverviewFilters, OverviewPanel } from '../data/overview.ts'
+import type { OverviewFilters, OverviewPanel, ShownFigures } from '../data/overview.ts'
 import { nameOfBefore } from '../data/period.ts'
 import { listFilters } from '../figures/list-of.ts'
 import { installsOfRow, isOfInstallsAlone, rowLabel } from '../figures/rows.ts'
@@ -12,16 +12,11 @@ import { Breakable } from '../parts/breakable.tsx'
 import { Bar, Change, shownCount } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { ValueLink } from './filters.tsx'
-
-interface PanelsProps {
-  readonly organization: string
-  readonly filters: OverviewFilters
-  readonly figures: Overview
-}
+import { useLeadingOn } from './leading-on.ts'
 
 const TITLES: Readonly<Record<InstallDimension, string>> = { ...ORIGIN_NAMES, ...MACHINE_NAMES }
 
-export function Panels(props: PanelsProps): ReactNode {
+export function Panels(props: ShownFigures): ReactNode {
   return (
     <div className="panels">
       {props.figures.panels.map((panel) => (
@@ -31,23 +26,20 @@ export function Panels(props: PanelsProps): ReactNode {
   )
 }
 
-interface PanelProps extends PanelsProps {
+interface PanelProps extends ShownFigures {
   readonly panel: OverviewPanel
 }
 
 function Panel({ panel, ...props }: PanelProps): ReactNode {
-  const { organization, filters } = props
+  const { filters } = props
   const { by, rows } = panel
-  const { metric: _, ...along } = filters
   const hasVisits = rows.some(({ visits }) => visits !== null)
   const most = Math.max(1, ...rows.map(({ installs }) => installs))
   return (
     <section className="card breakdown" aria-labelledby={`by-${by}`}>
       <header>
         <h2 id={`by-${by}`}>{TITLES[by]}</h2>
-        <Link to="/app/$organization/sources" params={{ organization }} search={{ ...along, by }}>
-          All<span className="unseen"> by {TITLES[by].toLowerCase()}</span>
-        </Link>
+        <AllLink by={by} filters={filters} />
       </header>
       {rows.length === 0 ? (
         <p className="question">Nothing in this time.</p>
@@ -75,9 +67,25 @@ function Panel({ panel, ...props }: PanelProps): ReactNode {
   )
 }
 
+interface AllLinkProps {
+  readonly by: OverviewPanel['by']
+  readonly filters: OverviewFilters
+}
+
+function AllLink({ by, filters }: AllLinkProps): ReactNode {
+  const organization = useLeadingOn()
+  const { metric: _, ...along } = filters
+  if (organization === null) return null
+  return (
+    <Link to="/app/$organization/sources" params={{ organization }} search={{ ...along, by }}>
+      All<span className="unseen"> by {TITLES[by].toLowerCase()}</span>
+    </Link>
+  )
+}
+
 type PanelRow = OverviewPanel['rows'][number]
 
-interface RowProps extends PanelsProps {
+interface RowProps extends ShownFigures {
   readonly by: OverviewPanel['by']
   readonly row: PanelRow
 }
@@ -106,9 +114,10 @@ function RowName({ by, row }: RowProps): ReactNode {
 }
 
 /** Leads to the installs that it counts. */
-function InstallCount({ by, row, organization, filters, figures }: RowProps): ReactNode {
+function InstallCount({ by, row, filters, figures }: RowProps): ReactNode {
+  const organization = useLeadingOn()
   const own = row.installs === 0 ? null : installsOfRow(by, row)
-  if (own === null) return shownCount(row.installs)
+  if (own === null || organization === null) return shownCount(row.installs)
   return (
     <Link to="/app/$organization/installs" params={{ organization }} search={listFilters(figures, filters, own)}>
       {shownCount(row.installs)}

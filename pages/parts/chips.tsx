@@ -9,6 +9,20 @@ export interface Chip {
   readonly remove: () => void
 }
 
+/** Filters that nobody can change here. */
+export function FixedChips({ texts }: { readonly texts: readonly string[] }): ReactNode {
+  if (texts.length === 0) return null
+  return (
+    <ul className="chips fixed" aria-label="Filters">
+      {texts.map((text) => (
+        <li key={text}>
+          <span>{text}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 export function Chips({ chips }: { readonly chips: readonly Chip[] }): ReactNode {
   if (chips.length === 0) return null
   return (

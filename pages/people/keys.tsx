@@ -1,11 +1,10 @@
 /** API keys: which programs may read, until when, and the end of one. */
 
-import { Button, Modal, Select, TextInput } from '@mantine/core'
+import { Button, Modal, TextInput } from '@mantine/core'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { DAY_MS } from '../../domain/durations.ts'
 import { KEY_SCOPES, type KeyScope } from '../../domain/model.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import { ask, path } from '../data/ask.ts'
@@ -13,25 +12,18 @@ import { Snippet } from '../parts/copy.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
-import { conditionWords } from '../resources/words.ts'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { addressOfPass, CLOSE, EndsIn, inDays, PassState, Revoke, USUAL_DAYS } from './passes.tsx'
 
 type KeyRow = JsonFrom<'apiKeys'>['keys'][number]
 
 const KEYS = '/api/organizations/:organization/keys'
-const CLOSE = { 'aria-label': 'Close' }
 
 /** What each scope opens, for whoever gives it. */
 const SCOPE_WORDS: Readonly<Record<KeyScope, string>> = {
   figures: 'Figures: installs, visits and matches, counted by day, source, version and more',
   installs: 'Installs: each install event, with its machine and where it came from',
 }
-
-const DURATIONS = [
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: '365', label: 'A year' },
-]
 
 function keysQuery(organization: string) {
   return queryOptions({
@@ -95,11 +87,18 @@ function KeyTable({ keys, organization, mayWrite }: KeyTableProps): ReactNode {
                 <Moment ms={key.expiresAt} />
               </td>
               <td>
-                <KeyState apiKey={key} />
+                <PassState pass={key} />
               </td>
               {mayWrite && (
                 <td className="actions">
-                  <Revoke apiKey={key} organization={organization} />
+                  <Revoke
+                    name={key.displayName}
+                    address={addressOfPass(KEYS, organization, key)}
+                    queryKey={['keys', organization]}
+                  >
+                    Programs that use it read nothing any more, within a second. It cannot be taken back: make a new key
+                    instead.
+                  </Revoke>
                 </td>
               )}
             </tr>
@@ -110,61 +109,14 @@ function KeyTable({ keys, organization, mayWrite }: KeyTableProps): ReactNode {
   )
 }
 
-/** The list is a moment ahead of the conditions: what opens something is in force. */
-function KeyState({ apiKey: { isInForce, conditions } }: { readonly apiKey: KeyRow }): ReactNode {
-  if (isInForce) return <span className="status good">In force</span>
-  const { tone, words, fix } = conditionWords(conditions)
-  return (
-    <>
-      <span className={`status ${tone === 'good' ? 'plain' : tone}`}>{tone === 'good' ? 'Ended' : words}</span>
-      {fix !== '' && <span className="also">{fix}</span>}
-    </>
-  )
-}
-
-interface RevokeProps {
-  readonly apiKey: KeyRow
-  readonly organization: string
-}
-
-function Revoke({ apiKey: { namespace, name, displayName }, organization }: RevokeProps): ReactNode {
-  const queries = useQueryClient()
-  const [isAsking, setIsAsking] = useState(false)
-  const revoke = useMutation({
-    mutationFn: () => ask(path(`${KEYS}/:namespace/:name`, { organization, namespace, name }), { method: 'DELETE' }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['keys', organization] }),
-  })
-  return (
-    <>
-      <Button size="xs" variant="default" aria-label={`Revoke ${displayName}`} onClick={() => setIsAsking(true)}>
-        Revoke
-      </Button>
-      <Modal
-        opened={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Revoke ${displayName}?`}
-        closeButtonProps={CLOSE}
-      >
-        <p>
-          Programs that use it read nothing any more, within a second. It cannot be taken back: make a new key instead.
-        </p>
-        <Problem error={revoke.error} />
-        <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate()}>
-          Revoke
-        </Button>
-      </Modal>
-    </>
-  )
-}
-
 function NewKey({ organization }: { readonly organization: string }): ReactNode {
   const queries = useQueryClient()
   const [displayName, setDisplayName] = useState('')
   const [scopes, setScopes] = useState<readonly KeyScope[]>(['figures'])
-  const [days, setDays] = useState('90')
+  const [days, setDays] = useState(USUAL_DAYS)
   const make = useMutation({
     mutationFn: () => {
-      const body = { displayName, scopes, expiresAt: inDays(Number(days)) }
+      const body = { displayName, scopes, expiresAt: inDays(days) }
       return ask<JsonFrom<'createApiKey', 201>>(path(KEYS, { organization }), { method: 'POST', body })
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: ['keys', organization] }),
@@ -194,24 +146,13 @@ function NewKey({ organization }: { readonly organization: string }): ReactNode 
           </label>
         ))}
       </fieldset>
-      <Select
-        label="Ends in"
-        allowDeselect={false}
-        data={DURATIONS}
-        value={days}
-        onChange={(value) => setDays(value ?? '90')}
-      />
+      <EndsIn days={days} onChange={setDays} />
       <Problem error={make.error} />
       <Button type="submit" loading={make.isPending}>
         Make the key
       </Button>
     </form>
   )
-}
-
-/** RFC 3339 in UTC, whole seconds. */
-function inDays(days: number): string {
-  return `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 19)}Z`
 }
 
 function ShownKey({ text }: { readonly text: string }): ReactNode {

@@ -46,6 +46,10 @@ function Resources({ organization }: { readonly organization: OwnOrganization })
         <Link to="/app/$organization/keys" params={{ organization: organization.id }}>
           API keys
         </Link>
+        , reports that are shared under{' '}
+        <Link to="/app/$organization/links" params={{ organization: organization.id }}>
+          Share links
+        </Link>
         .
       </p>
     </Page>

@@ -7,13 +7,17 @@ import { BRAND } from '../parts/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { JumpDialog } from './jump.tsx'
 import { KeyboardHelp, useKeys } from './keyboard.tsx'
+import { MARK } from './mark.ts'
 import { NAVIGATION, type PageGroup } from './navigation.ts'
 import { OrganizationChoice, useOrganization } from './organization.tsx'
 
-/** The document's own icon. */
-const MARK = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href ?? ''
+/** What a link shows stands by itself: whoever follows one has no organisation, and need not be signed in. */
+export function Surroundings(): ReactNode {
+  const isShared = useRouterState({ select: ({ location }) => location.pathname.startsWith('/share/') })
+  return isShared ? <Outlet /> : <Frame />
+}
 
-export function Frame(): ReactNode {
+function Frame(): ReactNode {
   const menu = usePhoneMenu()
   const organization = useOrganization()
   const main = useRef<HTMLElement>(null)

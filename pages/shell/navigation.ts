@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'account'}`
+  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'links' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -39,6 +39,7 @@ export const NAVIGATION: readonly PageGroup[] = [
       { to: '/app/$organization/usage', title: 'Plan and usage', key: 'p' },
       { to: '/app/$organization/members', title: 'Members', key: 'm' },
       { to: '/app/$organization/keys', title: 'API keys', key: 'k' },
+      { to: '/app/$organization/links', title: 'Share links', key: 'b' },
       { to: '/app/$organization/activity', title: 'Activity', key: 'a' },
       { to: '/app/$organization/support', title: 'Support', key: 'h' },
       { to: '/app/$organization/account', title: 'Your account', key: 'y' },

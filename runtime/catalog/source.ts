@@ -6,9 +6,13 @@ import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
-import { compileCatalog, emptyCompileMemory, type CompileMemory } from '../../domain/catalog/compile-catalog.ts'
+import {
+  compileCatalog,
+  emptyCompileMemory,
+  type CompileMemory,
+  type PassesInForce,
+} from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
-import type { ApiKey } from '../../domain/people/api-key.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
 import { withoutMissing } from '../../domain/catalog/missing-references.ts'
@@ -46,8 +50,8 @@ export interface CatalogSource {
 export interface FolderCatalog extends CatalogSource {
   /** Who may do what, of the catalog in force. */
   readonly members: () => readonly Member[]
-  /** The same for programs, by the hash of their key. */
-  readonly apiKeys: () => ReadonlyMap<string, ApiKey>
+  /** The same without a session. */
+  readonly passes: () => PassesInForce
   /** The objects of the folder and what they compile to, whether or not that is in force. */
   readonly latest: () => FolderView
   /** Its files, for whoever reads them beside this. */
@@ -191,7 +195,7 @@ export async function openCatalogFolder(
     asOf: () => Math.max(current.number, watching.unchangedAtMs()),
     credentials: () => compilation.credentials,
     members: () => compilation.people.members,
-    apiKeys: () => compilation.people.apiKeys,
+    passes: () => compilation.people,
     latest: () => latest,
     content,
     repairs: { files: () => inForce, amend },

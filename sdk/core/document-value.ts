@@ -3,12 +3,12 @@
  * document, and shadows these. Smaller than `native.ts`, for the parts that every visitor loads.
  */
 
-interface PageDocument extends Document {
+interface ServedDocument extends Document {
   readonly prerendering?: boolean
 }
 
 /** A value of the document that no element replaces. */
-export const documentValue = <Name extends keyof PageDocument>(name: Name): PageDocument[Name] =>
+export const documentValue = <Name extends keyof ServedDocument>(name: Name): ServedDocument[Name] =>
   Reflect.get(Document.prototype, name, document)
 
 /** The first element that matches. The root element has no names of others. */

@@ -301,10 +301,11 @@ describe('the chart on a real API server', function () {
         Destination: { websiteRef: { name: 'acme-dev' }, provider: 'ga4', ga4 },
         Webhook: { url: 'https://hooks.acme.dev/in', secretRef: { name: secretName, key: 'secret' }, events: ['install.matched'] },
         ApiKey: { scopes: ['figures'], expiresAt: `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`, keyHash: `sha256:${'0'.repeat(64)}` },
+        ShareLink: { websiteRef: { name: 'acme-dev' }, period: 'Today', expiresAt: `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`, tokenHash: `sha256:${'0'.repeat(64)}` },
       }
       for (const [kind, own] of Object.entries(specs)) {
         const at = `${base}/resources/${kind}`
-        const spec = kind === 'Destination' ? own : { organizationRef: { name: 'acme' }, ...own }
+        const spec = 'websiteRef' in own ? own : { organizationRef: { name: 'acme' }, ...own }
         const made = await owner('POST', at, { name: 'made', spec })
         expect([kind, made.status], JSON.stringify(made.body)).to.deep.equal([kind, 201])
         const read = await comesAbout(`${kind} is there, and the operator has judged it`, async () => {

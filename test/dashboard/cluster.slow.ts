@@ -109,12 +109,34 @@ describe('the dashboard in a cluster', function () {
       resource('ApiKey', 'foreign', { ...key(2), installation: 'staging' }, { namespace: 'shop' }),
     ])
     expect(await writer.create({ ...ref, spec: key(3) })).to.deep.equal({ kind: 'written' })
-    await becomes(() => directory.apiKeys().size > 0)
-    const inForce = [...directory.apiKeys().values()].map(({ name, organization: of, hash }) => [name, of, hash])
+    await becomes(() => directory.passes().apiKeys.size > 0)
+    const inForce = [...directory.passes().apiKeys.values()].map(({ name, organization: of, hash }) => [name, of, hash])
     expect(inForce).to.deep.equal([['grafana', 'shop/acme', key(3).keyHash]])
     const version = (await writer.read(ref))?.version ?? ''
     expect(await writer.remove(ref, version)).to.deep.equal({ kind: 'written' })
-    await becomes(() => directory.apiKeys().size === 0)
+    await becomes(() => directory.passes().apiKeys.size === 0)
+  })
+
+  it('sees share links as they come and go, and with their website, which is of their own namespace', async () => {
+    const link = (number: number, name = 'shared') => ({
+      websiteRef: { name },
+      period: 'Last28Days',
+      filters: [{ field: 'campaign', is: ['show-hn'] }],
+      expiresAt: '2027-06-30T00:00:00Z',
+      tokenHash: `sha256:${String(number).repeat(64)}`,
+    })
+    const ref = { kind: 'ShareLink', namespace: 'shop', name: 'board' }
+    await kube.apply([
+      website('shared', {}, { namespace: 'shop' }),
+      resource('ShareLink', 'abroad', link(4), { namespace: 'other' }),
+      resource('ShareLink', 'lost', link(5, 'nothing'), { namespace: 'shop' }),
+    ])
+    expect(await writer.create({ ...ref, spec: link(6) })).to.deep.equal({ kind: 'written' })
+    const inForce = () => [...directory.passes().shareLinks.values()].map(({ name, hash }) => [name, hash])
+    await becomes(() => inForce().length > 0)
+    expect(inForce()).to.deep.equal([['board', link(6).tokenHash]])
+    await kube.call('/apis/whence.dev/v1alpha1/namespaces/shop/websites/shared', { method: 'DELETE' })
+    await becomes(() => inForce().length === 0)
   })
 
   it('makes one of 20 new objects at once, and writes one of 100 acceptances at once', async () => {

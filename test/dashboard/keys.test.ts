@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { sha256Hex } from '../../common/digest.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { hashOfKey } from '../../domain/people/api-key.ts'
+import { hashOfPass } from '../../domain/people/pass.ts'
 import { apiKeyOf, organizationOf, specTime, startStage, websiteOf, type Stage, type Told } from './support/stage.ts'
 
 const KEYS = '/api/organizations/acme/keys'
@@ -56,7 +56,7 @@ describe('API keys through the dashboard', () => {
 
   it('are shown once: lists, objects, files and the process log have no key, and Viewers no digest', async () => {
     const { key, name } = (await make()).body
-    const hash = hashOfKey(key, sha256Hex)
+    const hash = hashOfPass(key, sha256Hex)
     const asListed = await list(viewer)
     expect(asListed.map((each: any) => [each.displayName, each.scopes, each.isInForce])).to.have.deep.members([
       ['Grafana', ['figures'], true],
@@ -87,7 +87,7 @@ describe('API keys through the dashboard', () => {
   })
 
   it('end within a year, and are at most 20', async () => {
-    const late = await make({ expiresAt: specTime(stage.nowMs() + (LIMITS.apiKeyDays + 1) * DAY_MS) })
+    const late = await make({ expiresAt: specTime(stage.nowMs() + (LIMITS.passDays + 1) * DAY_MS) })
     expect([late.status, late.body['field']]).to.deep.equal([400, '/spec/expiresAt'])
     const past = await make({ expiresAt: specTime(stage.nowMs() - DAY_MS) })
     expect([past.status, past.body['reason']]).to.deep.equal([400, 'Expired'])

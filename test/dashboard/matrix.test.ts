@@ -2,19 +2,31 @@
 
 import { expect } from 'chai'
 
-import type { RouteRow } from '../../dashboard/api/route.ts'
+import { isOfPass, type RouteRow } from '../../dashboard/api/route.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
+import { sha256Hex } from '../../common/digest.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { MEMBER_ROLES } from '../../domain/model.ts'
+import { hashOfPass } from '../../domain/people/pass.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { billingOver } from './support/billing.ts'
 import { until } from '../../fixtures/until.ts'
-import { apiKeyOf, organizationOf, specTime, startStage, websiteOf, type Stage, type Told } from './support/stage.ts'
+import {
+  apiKeyOf,
+  organizationOf,
+  shareLinkOf,
+  specTime,
+  startStage,
+  websiteOf,
+  type Stage,
+  type Told,
+} from './support/stage.ts'
 
 const all: readonly (readonly [string, RouteRow])[] = Object.entries(ROUTES)
-/** Of people; programs have keys. */
-const rows = all.filter(([, { needs }]) => needs !== 'Key')
+/** Of people; programs have keys, and others links. */
+const rows = all.filter(([, { needs }]) => !isOfPass(needs))
 const keyed = all.filter(([, { needs }]) => needs === 'Key')
+const shared = all.filter(([, { needs }]) => needs === 'Link')
 const addressOf = (role: string, organization: string): string => `${role.toLowerCase()}@${organization}.dev`
 
 describe('the routes of the dashboard', () => {
@@ -232,5 +244,54 @@ describe('the routes of programs', () => {
     expect((await read('/v1/figures', late)).status).to.equal(200)
     await stage.apply('key.yaml', '')
     await until(async () => (await read('/v1/figures', late)).status === 401)
+  })
+})
+
+describe('the routes of links', () => {
+  const LINK = shareLinkOf('board', { website: 'my-site', expiresAt: EXPIRES_AT })
+  const token = LINK.page.slice('/share/'.length)
+  let stage: Stage
+  before(async () => {
+    const manifests = organizationOf('mine', { members: { 'anna@acme.dev': 'Owner' } }) + websiteOf('my-site', 'mine')
+    stage = await startStage({ manifests: manifests + LINK.text + KEYS.both.text })
+  })
+  after(() => stage?.stop())
+
+  it('only read, below one prefix, and take what they show from the link alone', () => {
+    expect(shared.map(([, { path, method, query }]) => [method, path, Object.keys(query ?? {})])).to.deep.equal([
+      ['GET', '/share/:token', ['metric']],
+      ['GET', '/share/:token/figures', []],
+    ])
+  })
+
+  for (const [name, { path }] of shared) {
+    const read = async (shown: string, headers: Readonly<Record<string, string>> = {}) => {
+      const told = await stage.ask('GET', path.replace(':token', shown), { headers })
+      return [told.status, told.status === 200 ? '' : told.text]
+    }
+
+    it(`${name} needs a link: a session, a key, and its name or digest are none`, async () => {
+      const cookies = await stage.signIn('anna@acme.dev')
+      const { headers } = KEYS.both
+      const nothing = [404, '{"error":"not_found"}']
+      expect(await read(token)).to.deep.equal([200, ''])
+      for (const wrong of ['board', 'my-site', 'mine', hashOfPass(token, sha256Hex), headers.Authorization.slice(7)])
+        for (const more of [{}, { Cookie: cookies }, headers])
+          expect(await read(wrong, more), wrong).to.deep.equal(nothing)
+    })
+
+    it(`${name} is no more for somebody who is signed in`, async () => {
+      const cookies = await stage.signIn('anna@acme.dev')
+      expect(await read(token, { Cookie: cookies })).to.deep.equal([200, ''])
+    })
+  }
+
+  it('open no route of programs or of people', async () => {
+    for (const [, row] of [...keyed, ...rows.filter(([, { needs }]) => needs !== null)]) {
+      const path = row.path.replace(':organization', 'mine')
+      const headers = { Authorization: `Bearer ${token}`, Cookie: `__Host-session=${token}; session=${token}` }
+      const told = await stage.ask(row.method, path, { headers, ...(row.method === 'GET' ? {} : { body: {} }) })
+      expect([401, 404, 429], `${row.method} ${path}`).to.include(told.status)
+    }
   })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { isOwnOriginOnly, isRead } from '../../dashboard/http/route.ts'
-import { refusalsOf } from '../../dashboard/api/refusals.ts'
+import { isFromAnywhere, refusalsOf } from '../../dashboard/api/refusals.ts'
 import type { RouteRow } from '../../dashboard/api/route.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
 import { ERRORS } from '../../domain/errors.ts'
@@ -87,7 +87,7 @@ describe("the document of the dashboard's API", () => {
       expect(found?.path.replaceAll(/\{(\w+)\}/g, ':$1')).to.equal(row.path)
       expect(found?.method.toUpperCase()).to.equal(row.method)
       expect(operationOf(name)['x-role']).to.equal(row.needs ?? 'nobody')
-      expect(operationOf(name).security.length > 0).to.equal(row.needs !== null)
+      expect(operationOf(name).security.length > 0).to.equal(row.needs !== null && row.needs !== 'Link')
     })
 
     it(`gives the parameters and body of ${name}`, () => {
@@ -126,8 +126,8 @@ describe("the document of the dashboard's API", () => {
       for (const [status, { description }] of codes)
         for (const code of description.split(', '))
           expect(ERRORS[code as keyof typeof ERRORS].status).to.equal(Number(status))
-      expect('401' in responses).to.equal(row.needs !== null)
-      expect('403' in responses).to.equal(row.rate !== 'callback')
+      expect('401' in responses).to.equal(row.needs !== null && row.needs !== 'Link')
+      expect('403' in responses).to.equal(!isFromAnywhere(row.rate))
     })
   }
 })

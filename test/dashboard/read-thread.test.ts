@@ -20,6 +20,7 @@ import {
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import {
   apiKeyOf,
+  shareLinkOf,
   openReadThread,
   organizationOf,
   SECRET,
@@ -38,10 +39,12 @@ const REQUEST = AT_MS.toString(16).padStart(12, '0') + '1'.repeat(16)
 const ATTEMPT = 'an-attempt'
 const VISITS = 3
 const KEY_ID = createKeyring([SECRET]).currentKeyId.toString(16).padStart(2, '0')
+const LINK = shareLinkOf('board', { website: 'acme-one', expiresAt: specTime(AT_MS + 30 * DAY_MS) })
 const KEY = apiKeyOf('reader', { organization: 'acme', expiresAt: specTime(AT_MS + 30 * DAY_MS) })
 const MANIFESTS =
   organizationOf('acme', { members: { 'anna@acme.dev': 'Member' } }) +
   KEY.text +
+  LINK.text +
   websiteOf('acme-one', 'acme') +
   websiteOf('acme-two', 'acme')
 const PERIOD = `since=${AT_MS - MINUTE_MS}&until=${AT_MS + MINUTE_MS}`
@@ -80,6 +83,7 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   spendImports: 'spend/imports',
   keyFigures: '/v1/figures?by=source&bucket=day&metrics=installs,visits&website=acme-one',
   keyInstalls: '/v1/installs?website=acme-one&filter=kind:is:none',
+  sharedFigures: LINK.figures,
 }
 
 async function fill(facts: Facts): Promise<void> {
@@ -131,7 +135,7 @@ async function startReader(options: Omit<StageOptions, 'manifests'>): Promise<Re
   const stage = await startStage({ manifests: MANIFESTS, ...options })
   const cookies = await stage.signIn('anna@acme.dev')
   const ask = (path: string): Promise<Told> =>
-    path.startsWith('/v1/')
+    path.startsWith('/v1/') || path.startsWith('/share/')
       ? stage.ask('GET', path, { headers: KEY.headers })
       : stage.ask('GET', `/api/organizations/acme/${path}`, { cookies })
   return { stage, cookies, ask }

@@ -489,7 +489,7 @@ describe('replays of decisions', function () {
     const nothing = {
       websites: () => [],
       members: () => (ofKnowing.push('members'), []),
-      apiKeys: () => new Map(),
+      passes: () => ({ apiKeys: new Map(), shareLinks: new Map() }),
       catalogNumber: () => 0,
       rightsAge: () => 'current' as const,
     }

@@ -6,13 +6,13 @@ import { expect } from 'chai'
 import { watchDirectory, type ClusterDirectory } from '../../dashboard/resources/cluster-directory.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
 import { mayBeAnswered } from '../../dashboard/http/route.ts'
-import type { RouteRow } from '../../dashboard/api/route.ts'
+import { isOfPass, type RouteRow } from '../../dashboard/api/route.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { indexText } from '../../domain/published/index.ts'
 import { createRightsMark } from '../../domain/published/rights-mark.ts'
 import { rightsAgeAfter } from '../../domain/people/rights-age.ts'
 import { sha256Hex } from '../../common/digest.ts'
-import { organization, resource } from '../../fixtures/service/manifests.ts'
+import { organization, resource, website } from '../../fixtures/service/manifests.ts'
 import { until } from '../../fixtures/until.ts'
 import { KubeError, type KubeRequest } from '../../runtime/kube/client.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
@@ -34,18 +34,18 @@ describe('the age of rights', () => {
 
   it('lets everything be answered while it is current', () => {
     expect(answered('current')).to.have.length(Object.keys(ROUTES).length)
-    expect(answered('current')).to.include('GET /v1/figures')
+    expect(answered('current')).to.include.members(['GET /v1/figures', 'GET /share/:token/figures'])
   })
 
-  it('lets those who are signed in read a while longer, and anybody sign out, but nobody write or sign in, and no key open anything', () => {
+  it('lets those who are signed in read a while longer, and anybody sign out, but nobody write or sign in, and no key or link open anything', () => {
     const late = answered('late')
     expect(late).to.include.members(['GET /api/me', 'GET /api/sign-in', 'POST /api/sign-out'])
     expect(late.filter((name) => !name.startsWith('GET '))).to.deep.equal(['POST /api/sign-out'])
     expect(late).not.to.include('GET /api/sign-in/oidc/callback')
     const reads = Object.values<RouteRow>(ROUTES).filter(
-      ({ method, needs, rate }) => method === 'GET' && rate !== 'callback' && needs !== 'Key',
+      ({ method, needs, rate }) => method === 'GET' && rate !== 'callback' && !isOfPass(needs),
     )
-    expect(late.filter((name) => name.includes('/v1/'))).to.deep.equal([])
+    expect(late.filter((name) => /\/v1\/|\/share\//.test(name))).to.deep.equal([])
     expect(late).to.have.length(reads.length + 1)
   })
 
@@ -68,7 +68,7 @@ describe('a process of the dashboard in a cluster', () => {
     metadata: { name: 'whence-catalog' },
     data: { 'index.json': indexText({ number, rights, version: 'v', parts: [], credentials: {} }) },
   })
-  const marked = (): string => mark(api.objects('Organization', 'Member', 'ApiKey'))
+  const marked = (): string => mark(api.objects('Organization', 'Member', 'ApiKey', 'ShareLink'))
 
   beforeEach(async () => {
     api = madeUpApi()
@@ -139,12 +139,25 @@ describe('a process of the dashboard in a cluster', () => {
     const spec = { organizationRef: { name: 'acme' }, scopes: ['figures'], keyHash: `sha256:${'0'.repeat(64)}` }
     const expiresAt = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`
     api.put('ApiKey', 'default', resource('ApiKey', 'grafana', { ...spec, expiresAt }))
-    await until(() => directory.apiKeys().size === 1)
+    await until(() => directory.passes().apiKeys.size === 1)
     api.silence()
     api.remove('ApiKey', 'default/grafana')
-    expect([...directory.apiKeys().values()].map(({ name }) => name)).to.deep.equal(['grafana'])
+    expect([...directory.passes().apiKeys.values()].map(({ name }) => name)).to.deep.equal(['grafana'])
     answerIndex = published(2, marked())
-    await until(() => directory.apiKeys().size === 0)
+    await until(() => directory.passes().apiKeys.size === 0)
+  })
+
+  it('misses no link that was revoked while its watch was cut', async () => {
+    const expiresAt = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`
+    const spec = { websiteRef: { name: 'site' }, period: 'Today', expiresAt, tokenHash: `sha256:${'0'.repeat(64)}` }
+    api.put('Website', 'default', website('site'))
+    api.put('ShareLink', 'default', resource('ShareLink', 'board', spec))
+    await until(() => directory.passes().shareLinks.size === 1)
+    api.silence()
+    api.remove('ShareLink', 'default/board')
+    expect([...directory.passes().shareLinks.values()].map(({ name }) => name)).to.deep.equal(['board'])
+    answerIndex = published(2, marked())
+    await until(() => directory.passes().shareLinks.size === 0)
   })
 
   it('reads its copies again if the index counts a change that a cut watch has not brought', async () => {

@@ -137,7 +137,7 @@ describe('serving a route of the dashboard', () => {
         organizations: () => new Map(),
         websites: () => [],
         members: () => [],
-        apiKeys: () => new Map(),
+        passes: () => ({ apiKeys: new Map(), shareLinks: new Map() }),
         catalogNumber: () => 0,
         rightsAge: () => 'current',
         synced: Promise.resolve(),

@@ -51,6 +51,7 @@ describe('the limits of the contract', () => {
     ['dashboard_writes', 30, 60, 'client address'],
     ['dashboard_reads', 600, 60, 'session'],
     ['key_reads', 600, 60, 'API key'],
+    ['share_reads', 60, 60, 'share link and client address'],
     ['invitations', 20, 86_400, 'organisation'],
     ['support_per_person', 5, 86_400, 'person'],
     ['support_per_organization', 20, 86_400, 'organisation'],

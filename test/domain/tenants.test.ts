@@ -85,6 +85,13 @@ const ATTEMPTS: Readonly<Record<string, Manifest>> = {
     expiresAt: '1970-06-30T00:00:00Z',
     keyHash: `sha256:${'0'.repeat(64)}`,
   }),
+  'ShareLink.websiteRef': resource('ShareLink', 'grab', {
+    ...THIEF,
+    websiteRef: { name: 'site' },
+    period: 'Today',
+    expiresAt: '1970-06-30T00:00:00Z',
+    tokenHash: `sha256:${'0'.repeat(64)}`,
+  }),
   'LogStream.organizationRef': stream({
     organizationRef: { name: 'acme' },
     webhook: { url: 'https://evil.example/', secretRef: { name: 'own', key: 'hook' } },
@@ -141,6 +148,7 @@ describe('two tenants in one namespace', () => {
       expect(after.catalog.version).to.equal(before.catalog.version)
       expect(after.people.members).to.deep.equal(before.people.members)
       expect(after.people.apiKeys).to.deep.equal(before.people.apiKeys)
+      expect(after.people.shareLinks).to.deep.equal(before.people.shareLinks)
       // The same words as if the other had no such object.
       const alone = JSON.parse(
         JSON.stringify(attempt)

@@ -68,6 +68,13 @@ const SPECS: { readonly [K in ResourceKind]: Readonly<Record<string, unknown>> }
     expiresAt: '2027-06-30T00:00:00Z',
     keyHash: `sha256:${'0'.repeat(64)}`,
   },
+  ShareLink: {
+    websiteRef: { name: 'acme' },
+    period: 'Last28Days',
+    filters: [{ field: 'campaign', is: ['show-hn'] }],
+    expiresAt: '2027-06-30T00:00:00Z',
+    tokenHash: `sha256:${'0'.repeat(64)}`,
+  },
 }
 const valid = (kind: ResourceKind, spec: Readonly<Record<string, unknown>> = {}, name = 'one') =>
   resource(kind, name, { ...SPECS[kind], ...spec })
@@ -192,6 +199,7 @@ function examples(): readonly Example[] {
   senderExamples(add)
   memberExamples(add)
   keyExamples(add)
+  linkExamples(add)
   return list
 }
 
@@ -268,6 +276,14 @@ function keyExamples(add: (kind: ResourceKind, message: string, good: Manifest, 
   add('ApiKey', 'may have only lower-case letters, digits', installation('eu-1'), installation('eu-'))
   add('ApiKey', 'must be a time', valid('ApiKey'), changed({ expiresAt: '2027-06-31T00:00:00Z' }))
   add('ApiKey', 'must be sha256:', valid('ApiKey'), changed({ keyHash: 'F'.repeat(71) }))
+}
+
+function linkExamples(add: (kind: ResourceKind, message: string, good: Manifest, bad: Manifest) => void): void {
+  const changed = (changes: Readonly<Record<string, unknown>>) => valid('ShareLink', changes)
+  const installation = (name: string) => changed({ installation: name })
+  add('ShareLink', 'may have only lower-case letters, digits', installation('eu-1'), installation('eu-'))
+  add('ShareLink', 'must be a time', valid('ShareLink'), changed({ expiresAt: '2027-06-31T00:00:00Z' }))
+  add('ShareLink', 'must be sha256:', valid('ShareLink'), changed({ tokenHash: 'F'.repeat(71) }))
 }
 
 /** The messages of all rules in a schema, at any depth. */

@@ -98,6 +98,13 @@ const SPECS: { readonly [K in ResourceKind]: fc.Arbitrary<object> } = {
     expiresAt: fc.constantFrom('1970-06-30T00:00:00Z', '2027-06-30T00:00:00Z'),
     keyHash: fc.constantFrom(`sha256:${'0'.repeat(64)}`, `sha256:${'1'.repeat(64)}`),
   }),
+  ShareLink: fc.record({
+    websiteRef: fc.record({ name }),
+    period: fc.constantFrom('Today', 'LastMonth'),
+    filters: fc.constantFrom([], [{ field: 'campaign', is: ['show-hn'] }]),
+    expiresAt: fc.constantFrom('1970-06-30T00:00:00Z', '2027-06-30T00:00:00Z'),
+    tokenHash: fc.constantFrom(`sha256:${'0'.repeat(64)}`, `sha256:${'1'.repeat(64)}`),
+  }),
 }
 
 /** As the API server counts: a new spec is a new generation, a new status only a new version. */
@@ -211,6 +218,7 @@ function startOf(): World {
       Webhook: new Map(),
       Member: new Map(),
       ApiKey: new Map(),
+      ShareLink: new Map(),
     },
     secrets: new Map(),
     namespaces: new Map(),
@@ -239,7 +247,7 @@ function startOf(): World {
 
 function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
   const list = (objects: Objects) => [...objects.values()]
-  const { Organization, Website, InstallPath, Destination, LogStream, Webhook, Member, ApiKey } = kinds
+  const { Organization, Website, InstallPath, Destination, LogStream, Webhook, Member, ApiKey, ShareLink } = kinds
   const resources = {
     Organization: list(Organization),
     Website: list(Website),
@@ -249,6 +257,7 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
     Webhook: list(Webhook),
     Member: list(Member),
     ApiKey: list(ApiKey),
+    ShareLink: list(ShareLink),
   }
   return {
     resources,

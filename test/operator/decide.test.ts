@@ -32,6 +32,7 @@ describe('a decision', () => {
       Webhook: [],
       Member: [],
       ApiKey: [],
+      ShareLink: [],
     },
     secrets: [],
     namespaces: [],

@@ -46,6 +46,7 @@ const NOTHING = {
   Webhook: [],
   Member: [],
   ApiKey: [],
+  ShareLink: [],
 }
 
 function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
@@ -215,6 +216,7 @@ describe('what waits for its Secret', () => {
       ],
       Member: [],
       ApiKey: [],
+      ShareLink: [],
     }
     const before = look({ ...resources, secrets: [keys('a')] })
     expect(before.inForce.credentials.size).to.equal(3)

@@ -428,6 +428,7 @@ describe('room for many owners', () => {
         Webhook: [],
         Member: [],
         ApiKey: [],
+        ShareLink: [],
       },
       secrets: inBoth((namespace) => [
         { metadata: { namespace, name: 'keys' }, data: { ga4: Buffer.from(big).toString('base64') } },

@@ -24,7 +24,16 @@ const ACME: KubeObject = {
 }
 
 function decided(organization: KubeObject) {
-  const none = { Website: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [], ApiKey: [] }
+  const none = {
+    Website: [],
+    InstallPath: [],
+    Destination: [],
+    LogStream: [],
+    Webhook: [],
+    Member: [],
+    ApiKey: [],
+    ShareLink: [],
+  }
   const gathered = {
     resources: { Organization: [organization], ...none },
     secrets: [],

@@ -179,6 +179,7 @@ describe('tenants and installations', function () {
     'webhooks',
     'members',
     'apikeys',
+    'sharelinks',
   ]
   const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]
   const role = (kind: string, metadata: object, rules: readonly object[]) => ({

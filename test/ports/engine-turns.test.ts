@@ -67,8 +67,15 @@ const timeOf = (ran: readonly Ran[], name: string): number =>
 describe('turns of the engine', () => {
   it('give each rank its share of the time for certain, whatever the others ask', async () => {
     const { ask, runUntil } = await engine()
-    const ranks = ['page', 'tail', 'export', 'key', 'replay'] as const
-    const costs: Readonly<Record<ReadRank, number>> = { page: 100, tail: 20, export: 200, key: 100, replay: 250 }
+    const ranks = ['page', 'tail', 'export', 'key', 'replay', 'link'] as const
+    const costs: Readonly<Record<ReadRank, number>> = {
+      page: 100,
+      tail: 20,
+      export: 200,
+      key: 100,
+      replay: 250,
+      link: 100,
+    }
     for (const [place, rank] of ranks.entries())
       ask({ name: rank, rank, organization: `org-${place}`, costMs: costs[rank], always: 20 })
     const ran = await runUntil(60_000)

@@ -23,7 +23,7 @@ export function dashboardOpenApi(): Json {
       title: "Whence dashboard's API",
       version: 'unstable',
       description:
-        "What the dashboard's pages call, only from the service's own origin. It may change with any release; integrations use /v1/ and webhooks. Times that are numbers are Unix milliseconds. x-role is the lowest role in the organisation that is allowed; Person is anybody who is signed in.",
+        "What the dashboard's pages call, only from the service's own origin. It may change with any release; integrations use /v1/ and webhooks. Times that are numbers are Unix milliseconds. x-role is the lowest role in the organisation that is allowed; Person is anybody who is signed in, and Link whoever has the address of a share link.",
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'https://whence.example' }],
@@ -51,7 +51,7 @@ function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Jso
     summary,
     'x-role': needs ?? 'nobody',
     'x-rate': rate,
-    security: needs === null ? [] : [{ session: [] }],
+    security: needs === null || needs === 'Link' ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(content === null ? {} : { requestBody: { required: true, content } }),
     responses: { ...successes(row, named), ...refusals(row) },

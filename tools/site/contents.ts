@@ -32,6 +32,7 @@ export const CHAPTERS: readonly Chapter[] = [
       'weekly-mail.md',
       'dashboard.md',
       'people.md',
+      'share-a-report.md',
       'use-the-api.md',
       'deliveries.md',
       'streams.md',

@@ -35,6 +35,7 @@ import type { Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
 import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
+import { pageDocument, type HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
@@ -98,15 +99,22 @@ interface SignInLinkRequest {
 
 const PAGES_FOLDER = fileURLToPath(new URL('../../../pages/dist', import.meta.url))
 
+interface OpenPages {
+  readonly serve: Serve
+  /** Of what a link shows; null: there are no pages. */
+  readonly shareDocument: (() => HtmlPage) | null
+}
+
 /** The API also works without the pages, as in a checkout in which they were not built. */
-function openPages(brand: string, logger: Logger, randomness: Randomness): Serve {
+function openPages(brand: string, logger: Logger, randomness: Randomness): OpenPages {
   try {
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
-    return pagesServer({ bundle, brand, nonce })
+    const parts = { bundle, brand, nonce }
+    return { serve: pagesServer(parts), shareDocument: () => pageDocument(parts, true) }
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
-    return () => false
+    return { serve: () => false, shareDocument: null }
   }
 }
 
@@ -171,6 +179,7 @@ export async function openDashboard(
       outbox,
       choices,
       hasSupport: settings.supportMail !== null,
+      shareDocument: pages.shareDocument,
       billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
@@ -191,7 +200,7 @@ export async function openDashboard(
   const end = endPages({ open: keys.mailEnds.open, directory, choices, brand, refuseUnknown, logger })
   const people = { roster, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
   const serve: Serve = (req, res) =>
-    signIn(req, res) || end(req, res) || pages(req, res) || api(req, res) || missing(req, res)
+    signIn(req, res) || end(req, res) || pages.serve(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),

@@ -26,7 +26,7 @@ kubernetes: {{ concat (list "operator" "api" "dispatch") $senders $dashboard | t
 {{- /* Paths of the dashboard on the host that it shares with the api; `/api/limits` is the api's. A test compares them with the program. */ -}}
 {{- define "whence.dashboardPaths" -}}
 exact: [/, /sign-in, /sign-in.css, /sign-in.js, /v1/figures, /v1/installs]
-prefixes: [/api, /app, /assets]
+prefixes: [/api, /app, /assets, /share]
 {{- end -}}
 
 {{- /* One rule. Arguments: ports; to: peers, never none, which would mean anywhere. */ -}}

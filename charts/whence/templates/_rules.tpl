@@ -2,10 +2,10 @@
 
 {{- define "whence.resourceRules" -}}
 - apiGroups: [whence.dev]
-  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members, apikeys]
+  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members, apikeys, sharelinks]
   verbs: [list, watch]
 - apiGroups: [whence.dev]
-  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status, webhooks/status, members/status, apikeys/status]
+  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status, webhooks/status, members/status, apikeys/status, sharelinks/status]
   verbs: [patch]
 - apiGroups: ['']
   resources: [secrets]
@@ -24,7 +24,7 @@
 {{- /* `create` alone of Secrets: patch, update and delete answer with the content. */ -}}
 {{- define "whence.dashboardRules" -}}
 - apiGroups: [whence.dev]
-  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members, apikeys]
+  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members, apikeys, sharelinks]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [whence.dev]
   resources: [members/status]

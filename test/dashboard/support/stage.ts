@@ -32,6 +32,7 @@ import { folderDirectory } from '../../../dashboard/resources/folder-directory.t
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
+import type { HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
@@ -43,7 +44,9 @@ import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
-import { apiKeyText, hashOfKey } from '../../../domain/people/api-key.ts'
+import { apiKeyText } from '../../../domain/people/api-key.ts'
+import { hashOfPass } from '../../../domain/people/pass.ts'
+import { shareToken } from '../../../domain/people/share-link.ts'
 import { refuse } from '../../../domain/errors.ts'
 import type { Plan } from '../../../domain/model.ts'
 import type { Topic } from '../../../domain/records.ts'
@@ -120,6 +123,8 @@ export interface StageOptions {
   readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'secrets' | 'onFailure'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
+  /** A page of no interest if absent. */
+  readonly shareDocument?: () => HtmlPage
   /** Given the address of the dashboard. */
   readonly billing?: (baseUrl: string) => Promise<DashboardBilling>
   /** Where support requests go. */
@@ -247,6 +252,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       outbox: ofRequests.outbox,
       choices,
       hasSupport: options.supportMail !== undefined,
+      shareDocument: documentOf(options),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: ofFacts, nowMs, mayCountTwice }, query),
@@ -450,8 +456,32 @@ export function apiKeyOf(name: string, { organization, scopes = ['figures', 'ins
   const key = apiKeyText(createHash('sha256').update(name).digest())
   const text =
     `---\napiVersion: whence.dev/v1alpha1\nkind: ApiKey\nmetadata: { name: ${name} }\n` +
-    `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfKey(key, sha256Hex)}' }\n`
+    `spec: { organizationRef: { name: ${organization} }, scopes: [${scopes.join(', ')}], expiresAt: '${expiresAt}', keyHash: '${hashOfPass(key, sha256Hex)}' }\n`
   return { text, headers: { Authorization: `Bearer ${key}` } }
+}
+
+function documentOf({ shareDocument }: StageOptions): () => HtmlPage {
+  return shareDocument ?? (() => ({ headers: {}, html: SHARE_PAGE }))
+}
+
+interface StagedLink {
+  readonly website: string
+  /** Within a year of the clock of the stage. */
+  readonly expiresAt: string
+  /** Further members of its spec, as YAML. */
+  readonly more?: string
+}
+
+/** What is served as the page of a link. */
+export const SHARE_PAGE = '<!doctype html><title>Shared</title>'
+
+/** A ShareLink as one more document behind others, and its address, which is the same for the same name. */
+export function shareLinkOf(name: string, { website, expiresAt, more = 'period: Last28Days' }: StagedLink) {
+  const token = shareToken(createHash('sha256').update(name).digest())
+  const text =
+    `---\napiVersion: whence.dev/v1alpha1\nkind: ShareLink\nmetadata: { name: ${name} }\n` +
+    `spec: { websiteRef: { name: ${website} }, expiresAt: '${expiresAt}', tokenHash: '${hashOfPass(token, sha256Hex)}', ${more} }\n`
+  return { text, page: `/share/${token}`, figures: `/share/${token}/figures` }
 }
 
 /** A moment this long after another, as specs write it. */

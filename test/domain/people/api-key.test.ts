@@ -6,20 +6,14 @@ import { expect } from 'chai'
 
 import { compileCatalog, type Compilation } from '../../../domain/catalog/compile-catalog.ts'
 import { LIMITS } from '../../../domain/limits.ts'
-import {
-  API_KEY_BYTES,
-  apiKeyText,
-  hashOfKey,
-  keyInForce,
-  presentedKey,
-  type ApiKey,
-} from '../../../domain/people/api-key.ts'
+import { apiKeyText, presentedKey, type ApiKey } from '../../../domain/people/api-key.ts'
+import { hashOfPass, PASS_BYTES, passInForce } from '../../../domain/people/pass.ts'
 import { findings, organization, resource } from '../../../fixtures/service/manifests.ts'
 
 const NOW = '2026-11-28T00:00:00Z'
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
-const textOf = (number: number): string => apiKeyText(new Uint8Array(API_KEY_BYTES).fill(number))
-const keyHash = (number: number): string => hashOfKey(textOf(number), sha256Hex)
+const textOf = (number: number): string => apiKeyText(new Uint8Array(PASS_BYTES).fill(number))
+const keyHash = (number: number): string => hashOfPass(textOf(number), sha256Hex)
 
 interface KeySpec {
   readonly of?: string
@@ -76,7 +70,7 @@ describe('API keys', () => {
 
   it('are compiled again when one ends, or comes near enough', () => {
     const expiresAt = '2027-12-24T00:00:00Z'
-    const near = Date.parse(expiresAt) - LIMITS.apiKeyDays * 86_400_000
+    const near = Date.parse(expiresAt) - LIMITS.passDays * 86_400_000
     const nextOf = (time: string): number => compileAt(time, ACME, apiKey('a', { expiresAt })).people.changesAtMs
     expect(nextOf(NOW)).to.equal(near)
     expect(nextOf(new Date(near).toISOString())).to.equal(Date.parse(expiresAt))
@@ -146,10 +140,10 @@ describe('a key that a request shows', () => {
   })
 
   it('opens what it is for until it ends', () => {
-    const found = (number: number, nowMs: number) => keyInForce(new Map([[key.hash, key]]), keyHash(number), nowMs)
+    const found = (number: number, nowMs: number) => passInForce(new Map([[key.hash, key]]), keyHash(number), nowMs)
     expect(found(7, 999)).to.equal(key)
     expect(found(7, 1_000)).to.equal(null)
     expect(found(8, 0)).to.equal(null)
-    expect(keyInForce(new Map(), keyHash(7), 0)).to.equal(null)
+    expect(passInForce(new Map(), keyHash(7), 0)).to.equal(null)
   })
 })

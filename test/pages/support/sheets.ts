@@ -5,7 +5,7 @@ import { activityRecord, store } from '../../contract/fact-samples.ts'
 import { billingOver, startStripe } from '../../dashboard/support/billing.ts'
 import { startPages, type Look, type PagesStage } from './stage.ts'
 import { HOSTILE, recentTraffic, whyFacts } from './why-facts.ts'
-import { openWhyFacts, WHY_MANIFESTS } from './why-stage.ts'
+import { openWhyFacts, WHY_LINK, WHY_MANIFESTS } from './why-stage.ts'
 
 /** Who looks: the owner of the organisation, somebody who is invited to it, or nobody who is signed in. */
 export const VIEWERS = { owner: 'owner@acme.dev', guest: 'guest@acme.dev', nobody: null } as const
@@ -77,6 +77,12 @@ export const SHEET_PAGES: readonly SheetPage[] = [
   own('install', 'installs/acme-docs/event-picture', { ready: '.raw pre' }),
   own('members', 'members', { ready: 'table' }),
   own('keys', 'keys'),
+  own('links', 'links', { ready: 'table' }),
+  own('new-link', 'links?share=new&website=acme-docs&filter=source%3Ais_not%3Agoogle', {
+    ready: '[role="dialog"] .chips',
+    isWindow: true,
+  }),
+  { name: 'shared', address: WHY_LINK.page, viewer: 'nobody', ready: '.plot' },
   own('activity', 'activity', { ready: '.activity' }),
   own('usage', 'usage', { ready: '.tiles' }),
   { name: 'billing', address: '/app/paying/usage', viewer: 'owner', ready: '.billing' },
@@ -88,7 +94,7 @@ export const SHEET_PAGES: readonly SheetPage[] = [
 ]
 
 /** Of these the matrix alone has pictures. */
-const WITHOUT_SHEET = ['new-website', 'campaigns', 'keys']
+const WITHOUT_SHEET = ['new-website', 'campaigns', 'keys', 'links', 'new-link', 'shared']
 export const DRAWN_PAGES = SHEET_PAGES.filter(({ name }) => !WITHOUT_SHEET.includes(name))
 
 const DAY_MS = 86_400_000

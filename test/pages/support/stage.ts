@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
+import { pageDocument } from '../../../dashboard/pages/document.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import type { PagesManifest } from '../../../common/pages-manifest.ts'
@@ -46,13 +47,14 @@ export async function startPages({
 }: PagesOptions): Promise<PagesStage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-pages-'))
   const manifest = await (isMeasured ? buildPages(folder) : buildPages(folder, QUICK_QUALITY))
-  const pages = pagesServer({
-    brand,
-    bundle: readPagesBundle(folder),
-    nonce: () => randomBytes(18).toString('base64'),
-  })
+  const parts = { brand, bundle: readPagesBundle(folder), nonce: () => randomBytes(18).toString('base64') }
+  const pages = pagesServer(parts)
   const signIn = signInPages({ brand })
-  const stage = await startStage({ ...options, before: (req, res) => signIn(req, res) || pages(req, res) })
+  const stage = await startStage({
+    ...options,
+    before: (req, res) => signIn(req, res) || pages(req, res),
+    shareDocument: () => pageDocument(parts, true),
+  })
   const chromium = await openChromium()
   return {
     ...stage,

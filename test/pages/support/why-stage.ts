@@ -14,7 +14,8 @@ import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
 import type { FactRow, Facts } from '../../../ports/facts/facts.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { rowsOf, webhookAttemptRecord } from '../../contract/fact-samples.ts'
-import { organizationOf } from '../../dashboard/support/stage.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
+import { organizationOf, shareLinkOf, specTime } from '../../dashboard/support/stage.ts'
 import { countStored } from '../../support/counted.ts'
 import { HOSTILE, HOSTILE_NAME } from './why-facts.ts'
 
@@ -53,6 +54,13 @@ spec: { organizationRef: { name: acme }, displayName: ${JSON.stringify(`News ${H
 `
 const MEMBERS = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
 
+/** The Overview of one of them, under a filter. */
+export const WHY_LINK = shareLinkOf('board', {
+  website: 'acme-docs',
+  expiresAt: specTime(Date.now() + 30 * DAY_MS),
+  more: `displayName: ${JSON.stringify(`For the board ${HOSTILE_NAME}`)}, period: Last28Days, filters: [{ field: source, isNot: [google], contains: ['<'] }]`,
+})
+
 /** Two websites of one organisation, one of them with a destination; a log stream and a webhook. */
 export const WHY_MANIFESTS = [
   organizationOf('acme', { members: MEMBERS }).replace('acme Ltd', JSON.stringify(`Acme ${HOSTILE_NAME}`)),
@@ -60,6 +68,7 @@ export const WHY_MANIFESTS = [
   website('acme-blog', JSON.stringify(`Blog ${HOSTILE_NAME}`)),
   DESTINATION,
   STREAM,
+  WHY_LINK.text,
 ].join('')
 
 export interface WhyFacts {
