@@ -62,7 +62,8 @@ async function startRole(own: Process, settings: SettingsOf<'delivery'>, env: No
     case 'webhooks': {
       const eventLog = await log(settings.eventLog)
       const hotState = await openRedis(own, settings.hotState)
-      return startCallingWebhooks(own, settings, { eventLog, hotState, catalog: await catalog('webhooks') })
+      const stores = { eventLog, hotState, facts: await facts(settings.facts) }
+      return startCallingWebhooks(own, settings, { ...stores, catalog: await catalog('webhooks') })
     }
     default: {
       const eventLog = await log(settings.eventLog)

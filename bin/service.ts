@@ -81,7 +81,7 @@ export async function startService(
   await startDispatching(own, { eventLog, hotState, facts, catalog })
   await startRollingUp(own, facts, reads.runReplays)
   await startStreamingLogs(own, settings, { eventLog, hotState, facts, catalog })
-  await startCallingWebhooks(own, settings, { eventLog, hotState, catalog })
+  await startCallingWebhooks(own, settings, { eventLog, hotState, facts, catalog })
   const workers = await startWorkers(own, settings, { eventLog, hotState, catalog })
 
   await startTidying(own, settings.dashboardFolder, catalog, resources)

@@ -66,6 +66,7 @@ const LIMITS_IN_FORCE = {
   webhookMs: 10 * SECOND_MS,
   webhooks: 10,
   webhookTryMs: 3 * DAY_MS,
+  webhookVisitWaitMs: MINUTE_MS,
   webhookSecretOverlapMs: DAY_MS,
   apiKeys: 20,
   /** A year, whichever it is. */

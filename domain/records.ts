@@ -136,7 +136,18 @@ export interface DecisionRecord
   extends
     Pick<
       Install,
-      'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isTest' | 'isCi' | 'isContainer'
+      | 'website'
+      | 'organization'
+      | 'eventId'
+      | 'eventType'
+      | 'installationId'
+      | 'installPath'
+      | 'productVersion'
+      | 'place'
+      | 'receivedAtMs'
+      | 'isTest'
+      | 'isCi'
+      | 'isContainer'
     >,
     InstallOutcome {
   readonly v: 1

@@ -169,15 +169,16 @@ export async function startStreamingLogs(
 export async function startCallingWebhooks(
   own: Process,
   settings: ProxySettings,
-  { eventLog, hotState, catalog }: SendingStores,
+  { eventLog, hotState, facts, catalog }: SendingStores & { readonly facts: Facts },
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
-  reportEngines(registry, { eventLog, hotState })
+  reportEngines(registry, { eventLog, hotState, facts })
   const role = () =>
     startWebhooks(
       {
         eventLog,
         hotState,
+        facts,
         catalog: { current: catalog.current, asOf: catalog.asOf, credentials: webhookCredentials(catalog) },
         telemetry: { logger, registry },
         nowMs,

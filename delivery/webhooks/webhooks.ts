@@ -14,6 +14,7 @@ import type {
   LogConsumers,
   LogTail,
 } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Telemetry } from '../../runtime/metrics.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -34,6 +35,7 @@ import { createRecipients } from './recipient.ts'
 interface WebhooksDeps {
   readonly eventLog: LogWriter & LogConsumers & LogTail
   readonly hotState: JobVerbs
+  readonly facts: FactsReader
   readonly catalog: CatalogInHand<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
   readonly telemetry: Telemetry
   readonly nowMs: () => number
@@ -59,8 +61,9 @@ export async function startWebhooks(
   const journal = createWebhookJournal({ eventLog, news, nowMs, random: deps.randomness.fraction, signal })
   const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, nowMs }
   const calls = new WebhookCalls(parts, await recallAttempts(eventLog), signal)
-  const jobs = { eventLog, catalog: catalog.current, read, logger: telemetry.logger, nowMs, onJob: news.noticed }
-  const writeJobs = (batch: Batch): Promise<void> => writeWebhookJobs(jobs, batch)
+  const reading = { read, logger: telemetry.logger, nowMs }
+  const jobs = { eventLog, facts: deps.facts, catalog: catalog.current, reading, onJob: news.noticed }
+  const writeJobs = (batch: Batch): Promise<number> => writeWebhookJobs(jobs, batch)
   const notice = (batch: Batch): Promise<BatchOutcome> => noticeEvents({ writeJobs, waits, nowMs }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
     const reading = {

@@ -16,14 +16,22 @@ interface JobTools {
   readonly catalogNumber: number
 }
 
-/** For the webhooks in force that want the event. A paused webhook gets none. */
+/** Whether any webhook in force wants the event. A paused webhook gets none. */
+export function isWanted(event: NoticedEvent, organization: Pick<Organization, 'webhooks'>): boolean {
+  return webhooksWanting(event, organization).length > 0
+}
+
+function webhooksWanting({ type }: NoticedEvent, { webhooks }: Pick<Organization, 'webhooks'>): readonly Webhook[] {
+  return webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(type))
+}
+
+/** One for each webhook that wants the event. */
 export function webhookJobs(
   event: NoticedEvent,
   organization: JobOwner & Pick<Organization, 'webhooks'>,
   { sha256Hex, catalogNumber }: JobTools,
 ): readonly WebhookJob[] {
-  const wanting = organization.webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(event.type))
-  return wanting.map(({ id }) => {
+  return webhooksWanting(event, organization).map(({ id }) => {
     const { type, website, data, happenedAtMs, identity } = event
     const messageId = idOf(happenedAtMs, sha256Hex(`${organization.id}\n${id}\n${identity}`))
     const payload: WebhookPayload = { type, timestamp: new Date(happenedAtMs).toISOString(), data }

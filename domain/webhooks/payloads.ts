@@ -1,7 +1,7 @@
 /**
  * The one table of event webhooks: when each is sent, with what data, and an example. Receivers rely on it: fields may be added,
- * but none is ever removed. Data are IDs and reasons of this service, and never identifiers of visitors and machines, addresses
- * or referring pages.
+ * but none is ever removed. Data are IDs and reasons of this service, and names of sources and campaigns; never identifiers of visitors
+ * and machines, addresses or referring pages.
  */
 
 import { EVENT_TYPES, WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../model.ts'
@@ -32,12 +32,14 @@ const eventId = textData('ID of the install event, as the hook sent it.')
 const INSTALL = {
   website,
   eventId,
-  eventType: one('Which event it is; absent if the install was decided later than it was reported.', EVENT_TYPES),
-  installPath: textData('ID of the install path; absent if there is none, or the install was decided later.'),
+  eventType: one('Which event it is.', EVENT_TYPES),
+  installPath: textData('ID of the install path; absent if there is none.'),
   ci: flagData('Whether it ran in CI.'),
   container: flagData('Whether it ran in a container.'),
+  place: textData('Where the command stood, as the hook said; empty if it said nothing.'),
+  version: textData('Version of the product, as the hook said; empty if it said nothing.'),
 }
-const INSTALL_REQUIRED = ['website', 'eventId', 'ci', 'container']
+const INSTALL_REQUIRED = ['website', 'eventId', 'eventType', 'ci', 'container', 'place', 'version']
 const DELIVERY = {
   website,
   eventId,
@@ -47,7 +49,15 @@ const DELIVERY = {
   attempts: { type: 'integer', description: 'Attempts that were made.', minimum: 0 },
 } as const satisfies Record<string, JsonSchema>
 const ACME = { website: 'acme-dev', eventId: '2f0c6f6c-6a3e-4f5e-9c57-0d6d7a3f6f11' }
-const ACME_INSTALL = { ...ACME, eventType: 'install_completed', installPath: 'cli', ci: false, container: false }
+const ACME_INSTALL = {
+  ...ACME,
+  eventType: 'install_completed',
+  installPath: 'cli',
+  ci: false,
+  container: false,
+  place: '',
+  version: '1.4.0',
+}
 const ACME_DELIVERY = { ...ACME, destination: 'acme-ga4', provider: 'ga4' }
 
 export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMessageRow } = {
@@ -59,6 +69,12 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
         policy: textData('How the visit was chosen.'),
         visitId: textData('ID of the visit.'),
         visitAt: textData('When the visit began, RFC 3339; absent if that is not known.'),
+        source: textData(
+          'Where the visit came from, by name; empty if it was direct. Absent, as are the next three, if the visit is not known.',
+        ),
+        medium: textData('How it came, for example `referral` or `cpc`; empty if there is none.'),
+        campaign: textData('Its campaign; empty if there is none.'),
+        landingPath: textData('Path of the page that the visitor landed on, without query; empty if it is not known.'),
       },
       [...INSTALL_REQUIRED, 'policy', 'visitId'],
     ),
@@ -67,6 +83,10 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
       policy: 'latest_visit',
       visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e',
       visitAt: '2026-11-22T05:12:00.000Z',
+      source: 'news.ycombinator.com',
+      medium: 'referral',
+      campaign: '',
+      landingPath: '/docs/install',
     },
   },
   'install.unmatched': {

@@ -13,7 +13,7 @@ export const ROLE_ENGINES = {
   dispatch: ['eventLog', 'hotState', 'facts'],
   rollup: ['facts'],
   streams: ['eventLog', 'hotState', 'facts'],
-  webhooks: ['eventLog', 'hotState'],
+  webhooks: ['eventLog', 'hotState', 'facts'],
   ...everyProvider(['eventLog', 'hotState']),
 } as const satisfies Readonly<Record<(typeof DELIVERY_ROLES)[number], readonly (typeof ENGINES)[number][]>>
 

@@ -30,7 +30,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   rollup: ['clickhouse'],
   streams: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   migrate: ['clickhouse', 'kafka'],
-  webhooks: ['internet', 'kafka', 'kubernetes', 'redis'],
+  webhooks: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   ...Object.fromEntries(PROVIDERS.map((name) => [name, ['internet', 'kafka', 'kubernetes', 'redis']])),
   test: ['api'],
 }

@@ -168,8 +168,8 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
 
 /** The decision that a pending install is matched to a visit; or not, if `changes` say so. */
 export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
-  const { website, organization, eventId, installationId, receivedAtMs, isCi, isContainer, deliveries, answer } =
-    install
+  const { website, organization, eventId, eventType, installationId, installPath, receivedAtMs } = install
+  const { productVersion, place, isCi, isContainer, deliveries, answer } = install
   const outcome = {
     resolution: 'matched',
     selectionPolicy: 'latest_visit',
@@ -187,7 +187,11 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     website,
     organization,
     eventId,
+    eventType,
     installationId,
+    installPath,
+    productVersion,
+    place,
     receivedAtMs,
     isCi,
     isContainer,

@@ -145,6 +145,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   logStreamBacklogDays: 'Time that records wait for a log stream',
   webhooks: 'Webhooks of one organisation',
   webhookTryMs: 'Time for which an event is retried at a webhook',
+  webhookVisitWaitMs: 'Time for which an event about an install waits for its visit to be stored',
   webhookSecretOverlapMs: 'Time for which the previous secret of a webhook also signs',
   apiKeys: 'API keys of one organisation; ended ones do not count',
   apiKeyDays: 'Days until an API key ends',

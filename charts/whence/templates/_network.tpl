@@ -9,7 +9,7 @@
 {{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
 kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $senders $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
 redis: {{ concat (list "api" "state" "dispatch") $senders $dashboard | toJson }}
-clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $streams $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
+clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup" "webhooks") $streams $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
 kubernetes: {{ concat (list "operator" "api" "dispatch") $senders $dashboard | toJson }}
 {{- end -}}
 
