@@ -37,6 +37,7 @@ import type { Mailer } from './mail/mailer.ts'
 import type { Outbox } from './mail/outbox.ts'
 import type { DashboardMetrics } from './http/metrics.ts'
 import { createPost, type Post } from './mail/post.ts'
+import { writeAlert } from './people/alert-letter.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
 import { readingHandlers, type ReadingHandlers, type ReadingParts } from './reading.ts'
 import { createReadScope } from './reads/scope.ts'
@@ -172,6 +173,7 @@ export function createLetterPost({ hotState, roster, site, mailer, nowMs, logger
     'sign-in': writeSignIn({ hotState, directory, baseUrl, hash, isOpen, brand }),
     invitation: writeInvitation({ directory, writer, baseUrl, brand, nowMs }),
     support: writeSupport({ supportMail, hotState }),
+    alert: writeAlert({ directory, baseUrl }),
   }
   return createPost({ mailer, writers, hotState, logger })
 }

@@ -15,6 +15,7 @@ import type {
   WebhookEventType,
   WebsiteId,
 } from './model.ts'
+import type { AlertRule } from './alerts/rules.ts'
 import type { PlanUse } from './plan.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from './providers/index.ts'
 
@@ -122,6 +123,7 @@ export interface Organization extends CompiledFrom {
   readonly logRetentionDays: number
   /** By its name in the IANA database; decides days in figures. */
   readonly timeZone: string
+  readonly alertRules: readonly AlertRule[]
   /** Oldest first. */
   readonly installPaths: readonly InstallPath[]
   /** The install path that counts installs without a valid path; null only if the organisation has no path. */

@@ -68,6 +68,9 @@ const LIMITS_IN_FORCE = {
   webhookTryMs: 3 * DAY_MS,
   webhookVisitWaitMs: MINUTE_MS,
   webhookSecretOverlapMs: DAY_MS,
+  alertRules: 100,
+  /** Opened and closed ones: they hold numbers of days, and nothing of anybody. */
+  alertDays: 395,
   apiKeys: 20,
   /** A year, whichever it is. */
   apiKeyDays: 366,

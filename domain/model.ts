@@ -124,6 +124,8 @@ export const WEBHOOK_EVENT_TYPES = [
   'member.joined',
   'stream.failing',
   'website.not_accepted',
+  'alert.opened',
+  'alert.closed',
 ] as const
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
 /** `test`: a person wants to see whether it arrives. */

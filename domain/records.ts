@@ -2,6 +2,7 @@
 
 import { memberOf, isObject } from './strict-json.ts'
 import { keysOf } from './typed-keys.ts'
+import type { AlertRecord } from './alerts/alert.ts'
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { ReplayPolicy } from './collection/replay-decision.ts'
 import type { Visit } from './collection/visit-fields.ts'
@@ -35,6 +36,7 @@ export const RECORD_TOPICS = [
   'replays',
   'webhook_attempts',
   'spend',
+  'alerts',
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
@@ -292,6 +294,7 @@ export type LogRecord =
   | ReplayRecord
   | WebhookAttemptRecord
   | SpendRecord
+  | AlertRecord
 
 /** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {

@@ -15,6 +15,7 @@ import { websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { funnelQuery, liveFunnelQuery, matchQuery } from './data/figures.ts'
+import { alertsQuery } from './data/alerts.ts'
 import { overviewFilters, overviewQuery } from './data/overview.ts'
 import { countingFilters, filteredFigures } from './data/period.ts'
 import { parseSearch, stringifySearch } from './data/search-text.ts'
@@ -167,6 +168,13 @@ const sources = createRoute({
   component: lazyRouteComponent(() => import('./figures/sources.tsx'), 'SourcesPage'),
 })
 
+const alerts = createRoute({
+  getParentRoute: () => organization,
+  path: 'alerts',
+  loader: (page) => askAhead(page, alertsQuery(page.params.organization)),
+  component: lazyRouteComponent(() => import('./alerts/alerts.tsx'), 'AlertsPage'),
+})
+
 const spend = createRoute({
   getParentRoute: () => organization,
   path: 'spend',
@@ -256,6 +264,7 @@ const tree = root.addChildren([
   home,
   organization.addChildren([
     overview,
+    alerts,
     live,
     logs,
     checklist,

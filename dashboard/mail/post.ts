@@ -40,8 +40,8 @@ export function createPost({ mailer, writers, hotState, logger }: PostParts): Po
       const written = await writeLetter(writers, letter, about)
       if (typeof written === 'string') return written
       const send = (): Promise<void> => within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
-      // People who get no answer ask for support again; other letters have an ID each.
-      if (letter.kind === 'support') return await sendOnce(mailId, hotState, send)
+      // People who get no answer ask for support again, and alerts may be read twice; other letters have an ID each.
+      if (letter.kind === 'support' || letter.kind === 'alert') return await sendOnce(mailId, hotState, send)
       await send()
       return 'sent'
     } catch (error) {

@@ -6,6 +6,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { catalogNumberOf, recordKey, type WebhookJob } from '../../domain/records.ts'
 import {
   eventOfActivity,
+  eventOfAlert,
   eventOfDecision,
   eventOfDelivery,
   eventOfInstall,
@@ -21,7 +22,7 @@ import { readVisits } from '../dispatch/reads.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Topics whose records are events. */
-export const NOTICED_TOPICS = ['installs', 'install_decisions', 'deliveries', 'activity'] as const
+export const NOTICED_TOPICS = ['installs', 'install_decisions', 'deliveries', 'activity', 'alerts'] as const
 type NoticedTopic = (typeof NOTICED_TOPICS)[number]
 
 interface NoticeParts {
@@ -155,6 +156,8 @@ function readEvent(
       return ifRead(read('decision', entry, topic), eventOfDecision)
     case 'deliveries':
       return ifRead(read('delivery', entry, topic), eventOfDelivery)
+    case 'alerts':
+      return ifRead(read('alert', entry, topic), eventOfAlert)
     case 'activity':
       return ifRead(read('activity', entry, topic), (record) => eventOfActivity(record, catalog()))
   }

@@ -28,6 +28,7 @@ export function momentOfRecord(record: LogRecord): number {
     case 'delivery':
       return record.installReceivedAtMs
     case 'activity':
+    case 'alert':
       return record.atMs
     case 'webhook_attempt':
       return record.happenedAtMs
@@ -80,6 +81,7 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
       return wordsIn(record.body)
     case 'replay':
     case 'spend':
+    case 'alert':
       return []
   }
 }

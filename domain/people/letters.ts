@@ -3,6 +3,7 @@
  * request carries its text, since nothing else keeps it.
  */
 
+import type { ReadAlert } from '../alerts/alert-words.ts'
 import { HOUR_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
 
@@ -19,6 +20,7 @@ export type Letter =
       readonly organization: string
     }
   | SupportLetter
+  | AlertLetter
 
 /** A person's question to the operator of the service. */
 export interface SupportLetter {
@@ -33,6 +35,15 @@ export interface SupportLetter {
   readonly diagnostics: string
 }
 
+/** An alert was opened or closed. */
+interface AlertLetter {
+  readonly kind: 'alert'
+  readonly organization: string
+  /** Name of the Member. */
+  readonly member: string
+  readonly alert: ReadAlert
+}
+
 type LetterKind = Letter['kind']
 
 /** For how long sending is tried, in ms. */
@@ -40,6 +51,7 @@ export const LETTER_LIFETIME_MS: { readonly [K in LetterKind]: number } = {
   'sign-in': LIMITS.signInMs,
   invitation: 24 * HOUR_MS,
   support: 72 * HOUR_MS,
+  alert: 72 * HOUR_MS,
 }
 
 /**

@@ -1,5 +1,7 @@
 /** The rules of custom resources that a schema cannot express, written as expressions that the API server evaluates. */
 
+import { ALERT_KINDS, type AlertKind } from '../alerts/alert.ts'
+import { ALERT_THRESHOLDS, thresholdWords } from '../alerts/rules.ts'
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
@@ -31,7 +33,7 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
 
 /** Rules about `spec`. */
 export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [retentionFitsPlan(), timeZoneIsKnown()],
+  Organization: [retentionFitsPlan(), timeZoneIsKnown(), ...ALERT_KINDS.map(thresholdFits)],
   Website: [],
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
@@ -130,6 +132,15 @@ function timeZoneIsKnown(): CelRule {
   return {
     rule: `self.timeZone in [${ZONE_NAMES.map((name) => `'${name}'`).join(', ')}]`,
     message: 'timeZone must be a name of the IANA database, such as Europe/Berlin',
+  }
+}
+
+function thresholdFits(kind: AlertKind): CelRule {
+  const allowed = ALERT_THRESHOLDS[kind]
+  const fits = allowed === null ? 'false' : `each.threshold >= ${allowed.min} && each.threshold <= ${allowed.max}`
+  return {
+    rule: `!has(self.alerts) || self.alerts.rules.all(each, each.kind != '${kind}' || !has(each.threshold) || (${fits}))`,
+    message: `alerts.rules: ${thresholdWords(kind)}`,
   }
 }
 

@@ -5,6 +5,7 @@ import { unmatchedReason } from '../collection/unmatched-reason.ts'
 import type { WebhookEventType } from '../model.ts'
 import type { DecisionRecord, InstallRecord } from '../records.ts'
 import type { ReadableRecords } from '../read-record.ts'
+import { toldAlert } from './alert-told.ts'
 import { toldText } from './visit-told.ts'
 
 /** An event, and what it is about. */
@@ -49,6 +50,14 @@ function outcomeEvent(install: DecidedOutcome): NoticedEvent | null {
   if (install.resolution !== 'matched' || visitId === null) return null
   const visitAt = visitIssuedAtMs === null ? {} : { visitAt: new Date(visitIssuedAtMs).toISOString() }
   return { ...of, type: 'install.matched', data: { ...shared, policy: install.selectionPolicy, visitId, ...visitAt } }
+}
+
+/** Null for a rule that only a later release knows. */
+export function eventOfAlert(record: ReadableRecords['alert']): NoticedEvent | null {
+  const alert = toldAlert(record)
+  if (alert === null) return null
+  const { id, organization, website, state, atMs: happenedAtMs } = record
+  return { organization, website, type: `alert.${state}`, happenedAtMs, identity: `alert ${id} ${state}`, data: alert }
 }
 
 /** Only for endings that people can do something about. */

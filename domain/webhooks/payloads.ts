@@ -4,6 +4,7 @@
  * and machines, addresses or referring pages.
  */
 
+import { ALERT_ENDS, ALERT_KINDS, ARRIVALS } from '../alerts/alert.ts'
 import { EVENT_TYPES, WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../model.ts'
 import { PROVIDER_IDS } from '../providers/index.ts'
 import { objectSchema, type JsonSchema } from '../schema/json-schema.ts'
@@ -48,6 +49,29 @@ const DELIVERY = {
   reason: textData('Why, as docs/deliveries.md lists the reasons.'),
   attempts: { type: 'integer', description: 'Attempts that were made.', minimum: 0 },
 } as const satisfies Record<string, JsonSchema>
+const numberData = (description: string): JsonSchema => ({ type: 'integer', description })
+const ALERT = {
+  alert: textData('ID of the alert, the same when it is opened and closed.'),
+  rule: one('What was judged, as `spec.alerts` of the Organization calls it.', ALERT_KINDS),
+  of: one('What does not arrive; absent for other rules.', ARRIVALS),
+  website: textData('ID of the website; absent if it is about the organisation.'),
+  period: textData("The day of the organisation's time zone that opened it, or the month: 2026-11-27, 2026-11."),
+  value: numberData('What was measured; a rate in per cent.'),
+  expected: numberData('What is usual; of deliveries and quotas the whole.'),
+  threshold: numberData('From which value on it is opened, in the unit of the rule.'),
+  message: textData('The same in words.'),
+}
+const ALERT_REQUIRED = ['alert', 'rule', 'period', 'value', 'expected', 'threshold', 'message']
+const ACME_ALERT = {
+  alert: '7a1d0c52e86f4b39a5c1d20f9b8e7a64',
+  rule: 'InstallsDown',
+  website: 'acme-dev',
+  period: '2026-11-27',
+  value: 12,
+  expected: 40,
+  threshold: 50,
+  message: 'acme-dev: 12 installs on 2026-11-27; the same weekday usually has 40.',
+}
 const ACME = { website: 'acme-dev', eventId: '2f0c6f6c-6a3e-4f5e-9c57-0d6d7a3f6f11' }
 const ACME_INSTALL = {
   ...ACME,
@@ -157,6 +181,21 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
       'message',
     ]),
     example: { website: 'acme-dev', message: 'spec.primaryOrigin: another website has this origin' },
+  },
+  'alert.opened': {
+    when: 'an alert is opened: a day had far fewer installs than usual, for example ([alerts](alerts.md))',
+    data: objectSchema(ALERT, ALERT_REQUIRED),
+    example: ACME_ALERT,
+  },
+  'alert.closed': {
+    when: 'an alert is closed',
+    data: objectSchema({ ...ALERT, end: one('Why it was closed.', ALERT_ENDS) }, [...ALERT_REQUIRED, 'end']),
+    example: {
+      ...ACME_ALERT,
+      value: 44,
+      message: 'acme-dev: No longer: fewer installs than usual (since 2026-11-27).',
+      end: 'usual',
+    },
   },
   test: {
     when: 'a person requests a test',

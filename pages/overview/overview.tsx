@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { AlertsOnOverview } from '../alerts/on-overview.tsx'
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
 import { comparisonText, dateParameters } from '../data/period.ts'
 import { ValueFilterBar } from '../filters/value-filter-bar.tsx'
@@ -52,6 +53,7 @@ function OverviewOf({ organization, filters }: OverviewProps): ReactNode {
         </>
       }
     >
+      <AlertsOnOverview organization={organization} website={filters.website} />
       <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />

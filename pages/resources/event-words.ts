@@ -12,6 +12,8 @@ const EVENTS: Readonly<Record<string, string>> = {
   'member.joined': 'A member joined',
   'stream.failing': 'A log stream fails',
   'website.not_accepted': 'A website is not accepted',
+  'alert.opened': 'An alert was opened',
+  'alert.closed': 'An alert was closed',
   test: 'Test',
 }
 

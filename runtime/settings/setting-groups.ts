@@ -11,7 +11,7 @@ export const ROLE_ENGINES = {
   'facts-writer': ['eventLog', 'facts'],
   state: ['eventLog', 'hotState', 'facts'],
   dispatch: ['eventLog', 'hotState', 'facts'],
-  rollup: ['facts'],
+  rollup: ['eventLog', 'facts'],
   streams: ['eventLog', 'hotState', 'facts'],
   webhooks: ['eventLog', 'hotState', 'facts'],
   ...everyProvider(['eventLog', 'hotState']),

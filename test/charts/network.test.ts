@@ -27,7 +27,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
-  rollup: ['clickhouse'],
+  rollup: ['clickhouse', 'kafka', 'kubernetes'],
   streams: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   migrate: ['clickhouse', 'kafka'],
   webhooks: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],

@@ -12,6 +12,7 @@ import { WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../../domain/model
 import { checkSchema } from '../../domain/schema/check-schema.ts'
 import {
   eventOfActivity,
+  eventOfAlert,
   eventOfDecision,
   eventOfDelivery,
   eventOfInstall,
@@ -22,6 +23,7 @@ import { WEBHOOK_MESSAGES, webhookSchemaDocument, type WebhookPayload } from '..
 import { visitToldBy, toldText, withVisit } from '../../domain/webhooks/visit-told.ts'
 import {
   activityRecord,
+  alertRecord,
   decisionRecord,
   deliveryRecord,
   installRecord,
@@ -85,6 +87,9 @@ function everyEvent(): readonly (NoticedEvent | null)[] {
     activity({ ...changed, subject: 'Member/m-1', fields: ['/spec/invitation'], message: CANARY }),
     activity({ type: 'stream_failing', subject: 'LogStream/default/logs' }),
     activity({ type: 'catalog_problem', subject: 'Website/acme-dev' }),
+    eventOfAlert(alertRecord()),
+    eventOfAlert(alertRecord({ rule: 'NothingArrives', of: 'copies', state: 'closed', end: 'usual' })),
+    eventOfAlert(alertRecord({ rule: 'QuotaNear', website: '', period: '2026-11' })),
   ]
 }
 

@@ -147,6 +147,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   webhookTryMs: 'Time for which an event is retried at a webhook',
   webhookVisitWaitMs: 'Time for which an event about an install waits for its visit to be stored',
   webhookSecretOverlapMs: 'Time for which the previous secret of a webhook also signs',
+  alertRules: 'Rules for alerts of one organisation',
+  alertDays: 'Days that alerts are kept',
   apiKeys: 'API keys of one organisation; ended ones do not count',
   apiKeyDays: 'Days until an API key ends',
   keyInstallsPerPage: 'Installs of a page of `/v1/installs`',

@@ -23,7 +23,16 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
   {
     title: 'Dashboard',
-    pages: ['overview.md', 'dashboard.md', 'people.md', 'use-the-api.md', 'deliveries.md', 'streams.md', 'webhooks.md'],
+    pages: [
+      'overview.md',
+      'dashboard.md',
+      'people.md',
+      'use-the-api.md',
+      'deliveries.md',
+      'streams.md',
+      'webhooks.md',
+      'alerts.md',
+    ],
   },
   {
     title: 'Run it',
