@@ -13,6 +13,7 @@ import type {
   Plan,
   VisitPolicy,
   WebhookEventType,
+  WebhookFormat,
   WebsiteId,
 } from './model.ts'
 import type { AlertRule } from './alerts/rules.ts'
@@ -107,6 +108,8 @@ export interface Webhook {
   readonly namespace: string
   readonly objectName: string
   readonly displayName: string
+  readonly format: WebhookFormat
+  /** Empty with the format Slack: the address is a secret. */
   readonly url: string
   /** Without repeats. */
   readonly events: readonly WebhookEventType[]

@@ -71,6 +71,10 @@ const LIMITS_IN_FORCE = {
   alertRules: 100,
   /** Opened and closed ones: they hold numbers of days, and nothing of anybody. */
   alertDays: 395,
+  /** Of Slack: blocks of a message, characters of its header and of any other text. */
+  slackBlocks: 50,
+  slackHeaderChars: 150,
+  slackTextChars: 3_000,
   apiKeys: 20,
   /** A year, whichever it is. */
   apiKeyDays: 366,

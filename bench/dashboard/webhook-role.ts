@@ -41,6 +41,7 @@ export function organizationsWith(ids: readonly string[], wanted: WebhookEventTy
     namespace: 'default',
     objectName: id,
     displayName: id,
+    format: 'Standard',
     url: `https://${HOST}/${id}`,
     events,
     isPaused: false,

@@ -178,7 +178,7 @@ export async function startStreamingLogs(
 
 export async function startCallingWebhooks(
   own: Process,
-  settings: ProxySettings,
+  settings: ProxySettings & SettingsNamed<'slackUrl'>,
   { eventLog, hotState, facts, catalog }: SendingStores & { readonly facts: Facts },
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
@@ -193,6 +193,7 @@ export async function startCallingWebhooks(
         telemetry: { logger, registry },
         nowMs,
         randomness: createRandomness(),
+        slackUrl: settings.slackUrl,
       },
       { proxy: outboundProxyOf(settings) },
     )

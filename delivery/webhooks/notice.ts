@@ -1,9 +1,11 @@
 /** Turns records of the log into jobs, one for each webhook that wants the event. */
 
+import type { BoundedMap } from '../../common/bounded-map.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import type { NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
+import { tierFor } from '../../domain/delivery/attempts.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { catalogNumberOf, recordKey, type WebhookJob } from '../../domain/records.ts'
+import { catalogNumberOf, recordKey, type Topic, type WebhookJob } from '../../domain/records.ts'
 import {
   eventOfActivity,
   eventOfAlert,
@@ -37,6 +39,8 @@ interface JobParts {
   readonly facts: FactsReader
   readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly reading: EventReading
+  /** Messages about an hour that this process has put on the log. */
+  readonly hours: BoundedMap<string, true>
   readonly onJob: (job: WebhookJob) => void
 }
 
@@ -98,10 +102,25 @@ export async function writeWebhookJobs(parts: JobParts, batch: Batch): Promise<n
     const organization = organizations.get(event.organization)
     return organization === undefined ? [] : webhookJobs(event, organization, { sha256Hex, catalogNumber })
   })
-  if (jobs.length === 0) return done
-  await parts.eventLog.append('webhooks', jobs.map(webhookEntry), { deadlineMs: APPEND_DEADLINE_MS })
-  for (const job of jobs) parts.onJob(job)
+  await appendJobs(parts, jobs)
   return done
+}
+
+/** Jobs of an hour wait in a tier until it is over. Those that this process has on the log already are left out. */
+async function appendJobs({ eventLog, reading, hours, onJob }: JobParts, jobs: readonly WebhookJob[]): Promise<void> {
+  const nowMs = reading.nowMs()
+  const own = [...new Map(jobs.map((job) => [job.messageId, job])).values()]
+  const fresh = own.filter(({ messageId }) => !hours.has(messageId))
+  const byTopic = Map.groupBy(fresh, ({ dueAtMs }): Topic => {
+    return dueAtMs > nowMs ? `webhooks.${tierFor(dueAtMs - nowMs)}` : 'webhooks'
+  })
+  for (const [topic, own] of byTopic) {
+    await eventLog.append(topic, own.map(webhookEntry), { deadlineMs: APPEND_DEADLINE_MS })
+    for (const job of own) {
+      onJob(job)
+      if (topic !== 'webhooks') hours.set(job.messageId, true)
+    }
+  }
 }
 
 interface ReadyEvents {

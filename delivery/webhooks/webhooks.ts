@@ -3,6 +3,7 @@
  * accepted waits in tiers of the log and is retried until its deadline. A crash in between repeats an attempt under the same ID.
  */
 
+import { BoundedMap } from '../../common/bounded-map.ts'
 import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
 import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
@@ -30,6 +31,8 @@ import { createWebhookJournal } from './job-journal.ts'
 import { createWebhookNews } from './news.ts'
 import { NOTICED_TOPICS, noticeEvents, writeWebhookJobs } from './notice.ts'
 import { recallAttempts } from './recalled-attempts.ts'
+import { SLACK_ORIGIN } from '../../domain/webhooks/slack-address.ts'
+import { createSlack } from './slack.ts'
 import { createRecipients } from './recipient.ts'
 
 interface WebhooksDeps {
@@ -40,11 +43,15 @@ interface WebhooksDeps {
   readonly telemetry: Telemetry
   readonly nowMs: () => number
   readonly randomness: Randomness
+  /** Another origin for webhooks of the format Slack. */
+  readonly slackUrl?: string
 }
 
 const GROUP = 'webhooks'
 const NOTICED_ENTRIES = 1_000
 const BATCH_JOBS = 50
+/** One for each webhook of the format Slack and hour. */
+const HOURS_REMEMBERED = 10_000
 
 /** Resolves once it consumes. `close` resolves when calls in flight have ended. */
 export async function startWebhooks(
@@ -58,11 +65,13 @@ export async function startWebhooks(
   const stopping = new AbortController()
   const { signal } = stopping
   const recipients = createRecipients({ catalog, waits, nowMs })
+  const slack = createSlack({ facts: deps.facts, hotState: deps.hotState, origin: deps.slackUrl ?? SLACK_ORIGIN })
   const journal = createWebhookJournal({ eventLog, news, nowMs, random: deps.randomness.fraction, signal })
-  const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, nowMs }
+  const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, slack, nowMs }
   const calls = new WebhookCalls(parts, await recallAttempts(eventLog), signal)
+  const hours = new BoundedMap<string, true>(HOURS_REMEMBERED)
   const reading = { read, logger: telemetry.logger, nowMs }
-  const jobs = { eventLog, facts: deps.facts, catalog: catalog.current, reading, onJob: news.noticed }
+  const jobs = { eventLog, facts: deps.facts, catalog: catalog.current, reading, hours, onJob: news.noticed }
   const writeJobs = (batch: Batch): Promise<number> => writeWebhookJobs(jobs, batch)
   const notice = (batch: Batch): Promise<BatchOutcome> => noticeEvents({ writeJobs, waits, nowMs }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {

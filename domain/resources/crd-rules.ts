@@ -9,6 +9,7 @@ import { ZONE_NAMES } from '../zone-countries.ts'
 import type { Plan } from '../model.ts'
 import { PLANS } from '../model.ts'
 import { LOG_STREAM_RULES } from './log-stream-schema.ts'
+import { WEBHOOK_RULES } from './webhook-schema.ts'
 import { MEMBER_RULES } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { ResourceKind } from './resources.ts'
@@ -39,7 +40,7 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   Member: MEMBER_RULES,
   ApiKey: [],
-  Webhook: [],
+  Webhook: WEBHOOK_RULES,
   LogStream: LOG_STREAM_RULES,
 }
 

@@ -6,7 +6,7 @@ import type { WebhookEventType } from '../model.ts'
 import type { DecisionRecord, InstallRecord } from '../records.ts'
 import type { ReadableRecords } from '../read-record.ts'
 import { toldAlert } from './alert-told.ts'
-import { toldText } from './visit-told.ts'
+import { toldText } from './told-text.ts'
 
 /** An event, and what it is about. */
 export interface NoticedEvent {

@@ -126,6 +126,7 @@ const LABELS: Readonly<Record<string, string>> = {
   repeats: 'Upgrades, reinstalls and later events',
   kind: 'What is judged',
   off: 'No such alert',
+  urlSecretRef: 'Address of the channel',
 }
 
 /** Descriptions of fields are those of the docs, which are read beside YAML; these name what a form shows otherwise. */

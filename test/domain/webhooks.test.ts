@@ -20,7 +20,8 @@ import {
 } from '../../domain/webhooks/events.ts'
 import { webhookJobs, webhookTestJob } from '../../domain/webhooks/jobs.ts'
 import { WEBHOOK_MESSAGES, webhookSchemaDocument, type WebhookPayload } from '../../domain/webhooks/payloads.ts'
-import { visitToldBy, toldText, withVisit } from '../../domain/webhooks/visit-told.ts'
+import { toldText } from '../../domain/webhooks/told-text.ts'
+import { visitToldBy, withVisit } from '../../domain/webhooks/visit-told.ts'
 import {
   activityRecord,
   alertRecord,
@@ -38,6 +39,7 @@ const HOOK = {
   namespace: 'default',
   objectName: 'events',
   displayName: 'Events',
+  format: 'Standard' as const,
   url: 'https://a.dev/',
   events: WEBHOOK_EVENT_TYPES,
   isPaused: false,

@@ -31,6 +31,7 @@ export const CHAPTERS: readonly Chapter[] = [
       'deliveries.md',
       'streams.md',
       'webhooks.md',
+      'slack.md',
       'alerts.md',
     ],
   },

@@ -2,6 +2,7 @@
 
 import type { Dimension } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
+import type { CountedSource } from '../../../domain/webhooks/slack-message.ts'
 import { at, once, pageLimit, pageOf, report, WEBSITES_ASKED, withinPeriod, type OwnerKeys } from '../query-parts.ts'
 import { eventsSql } from './counted-installs.ts'
 import { HOUR_MARKS } from './rolled-figures.ts'
@@ -92,6 +93,15 @@ export const ALERT_JUDGING_QUERIES = {
       PREWHERE ${WEBSITES_ASKED} AND ${withinPeriod('hour')}) AS version
       ON mark.organization = version.organization AND mark.website = version.website AND mark.hour = version.hour
     WHERE NOT hasAll(version.marks_read, mark.marks) LIMIT ${MAX_ALERTS}`),
+
+  /** Install events of an hour as webhooks are told of them, by website and source of the visit; without tests. The most first. */
+  installEventsOfHour: report<
+    { readonly organization: string; readonly since_ms: number; readonly until_ms: number },
+    CountedSource
+  >(`SELECT website, source, countIf(resolution = 'matched') AS matched, countIf(resolution = 'unmatched') AS unmatched
+    FROM ${once('counted_installs')} PREWHERE organization = {organization:String} AND ${withinPeriod('received_at')}
+    WHERE kind != 'superseded' AND NOT is_test AND resolution IN ('matched', 'unmatched')
+    GROUP BY website, source ORDER BY website, matched + unmatched DESC, source LIMIT ${MAX_ALERTS}`),
 
   /** Open ones, and those that were opened since then. */
   alertsToJudge: report<{ readonly organizations: readonly string[]; readonly since_ms: number }, WholeAlertRow>(

@@ -54,6 +54,7 @@ describe('an event webhook', function () {
     namespace: 'default',
     objectName: 'acme-events',
     displayName: 'Our events',
+    format: 'Standard',
     url: `https://${HOST}/in`,
     events: WEBHOOK_EVENT_TYPES,
     isPaused: false,
