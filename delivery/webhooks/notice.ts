@@ -45,7 +45,7 @@ interface JobParts {
 }
 
 /** How entries are read as events. */
-export interface EventReading {
+interface EventReading {
   readonly read: ReadEntry
   readonly logger: Logger
   readonly nowMs: () => number

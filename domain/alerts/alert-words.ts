@@ -37,7 +37,8 @@ const count = (number: number): string => number.toLocaleString('en-US')
 export function alertWords(alert: ToldAlert): AlertWords {
   const { title, measured, advice } = measuredWords(alert)
   const about = alert.website === '' ? '' : `${alert.website}: `
-  const sentence = alert.state === 'opened' ? measured : `No longer: ${title.toLowerCase()} (since ${alert.period}).`
+  const sentence =
+    alert.state === 'opened' ? measured : `No longer: ${title.toLowerCase()} (since ${periodText(alert.period)}).`
   return { title, sentence: `${about}${sentence}`, advice }
 }
 
@@ -47,7 +48,8 @@ interface MeasuredWords {
   readonly advice: string
 }
 
-function measuredWords({ rule, of, period, value, expected, threshold }: ToldAlert): MeasuredWords {
+function measuredWords({ rule, of, period: measured, value, expected }: ToldAlert): MeasuredWords {
+  const period = periodText(measured)
   switch (rule) {
     case 'InstallsDown':
       return {
@@ -87,10 +89,20 @@ function measuredWords({ rule, of, period, value, expected, threshold }: ToldAle
     case 'QuotaNear':
       return {
         title: 'The monthly quota is nearly used up',
-        measured: `${count(value)} of the ${count(expected)} tracked events of ${period} are used (from ${threshold} % on you are told).`,
-        advice: 'Look at Usage. A larger plan has room for more.',
+        measured: `${count(value)} of the ${count(expected)} tracked events of ${period} are used.`,
+        advice: 'Look at Plan and usage: a larger plan has room for more.',
       }
   }
+}
+
+const DAY_NAME = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+const MONTH_NAME = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/** "27 November 2026", or "November 2026". */
+function periodText(period: string): string {
+  const ms = Date.parse(period)
+  if (Number.isNaN(ms)) return period
+  return (period.length > 'yyyy-mm'.length ? DAY_NAME : MONTH_NAME).format(ms)
 }
 
 function adviceOfArrival(of: Arrival | ''): string {

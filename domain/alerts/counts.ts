@@ -3,7 +3,7 @@
 import { recordOf } from '../typed-keys.ts'
 
 /** `copies` are visits that copied the command; `matched` and `unmatched` installs that were decided; `failed` deliveries that were refused or too late. */
-export const ALERT_COUNTS = ['visits', 'copies', 'installs', 'matched', 'unmatched', 'delivered', 'failed'] as const
+const ALERT_COUNTS = ['visits', 'copies', 'installs', 'matched', 'unmatched', 'delivered', 'failed'] as const
 export type AlertCounts = Readonly<Record<(typeof ALERT_COUNTS)[number], number>>
 
 export const NO_ALERT_COUNTS: AlertCounts = recordOf(ALERT_COUNTS, () => 0)

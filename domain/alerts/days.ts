@@ -5,7 +5,7 @@ import { dateText } from '../figures/zone-dates.ts'
 import { stepAt, type TimeStep, type TimeZone } from '../time-zones.ts'
 import { addAlertCounts, NO_ALERT_COUNTS, type AlertCounts } from './counts.ts'
 
-export const DAYS_BEFORE = 28
+const DAYS_BEFORE = 28
 const WEEK_DAYS = 7
 
 export interface JudgedDays {

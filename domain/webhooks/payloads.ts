@@ -70,7 +70,7 @@ const ACME_ALERT = {
   value: 12,
   expected: 40,
   threshold: 50,
-  message: 'acme-dev: 12 installs on 2026-11-27; the same weekday usually has 40.',
+  message: 'acme-dev: 12 installs on 27 November 2026; the same weekday usually has 40.',
 }
 const ACME = { website: 'acme-dev', eventId: '2f0c6f6c-6a3e-4f5e-9c57-0d6d7a3f6f11' }
 const ACME_INSTALL = {
@@ -193,7 +193,7 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
     example: {
       ...ACME_ALERT,
       value: 44,
-      message: 'acme-dev: No longer: fewer installs than usual (since 2026-11-27).',
+      message: 'acme-dev: No longer: fewer installs than usual (since 27 November 2026).',
       end: 'usual',
     },
   },

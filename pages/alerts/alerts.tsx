@@ -18,11 +18,8 @@ export function AlertsPage(): ReactNode {
   const organization = useOrganization()
   if (organization === null) return null
   return (
-    <Page
-      title="Alerts"
-      question="Is anything out of the ordinary?"
-      actions={<RulesLink organization={organization} />}
-    >
+    <Page title="Alerts" question="Is anything out of the ordinary?">
+      <RulesLink organization={organization} />
       <AlertsOf organization={organization.id} />
     </Page>
   )
@@ -30,9 +27,12 @@ export function AlertsPage(): ReactNode {
 
 function RulesLink({ organization: { id, role } }: { readonly organization: OwnOrganization }): ReactNode {
   return (
-    <Link to="/app/$organization/resources" params={{ organization: id }}>
-      {isAtLeast(role, 'Admin') ? 'Change the rules' : 'Rules'}
-    </Link>
+    <p>
+      <Link to="/app/$organization/resources" params={{ organization: id }}>
+        {isAtLeast(role, 'Admin') ? 'Change the rules' : 'See the rules'}
+      </Link>{' '}
+      of the organisation
+    </p>
   )
 }
 

@@ -8,7 +8,7 @@ import { alertsQuery } from '../data/alerts.ts'
 import { OpenAlerts } from './open-alerts.tsx'
 
 /** More would push the figures off the page. */
-const MOST_SHOWN = 3
+const MOST_SHOWN = 2
 
 interface AlertsOnOverviewProps {
   readonly organization: string

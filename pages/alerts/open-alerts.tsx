@@ -29,9 +29,8 @@ export function OpenAlerts({ organization, alerts }: OpenAlertsProps): ReactNode
         <li key={alert.id} className="notice alert">
           <h3>{alert.title}</h3>
           <p>{alert.message}</p>
-          <p className="hint">{alert.advice}</p>
           <p className="hint">
-            Since <Moment ms={alert.openedAt} /> · <PlaceOf organization={organization} alert={alert} />
+            {alert.advice} Since <Moment ms={alert.openedAt} />. <PlaceOf organization={organization} alert={alert} />
           </p>
         </li>
       ))}

@@ -103,6 +103,6 @@ describe('alerts for people', () => {
       `${OWNER} Fewer installs than usual (acme Ltd)`,
       `${OWNER} No longer: Fewer installs than usual (acme Ltd)`,
     ])
-    expect(stage.mails[0]).to.include('/app/acme/alerts').and.to.include('12 installs on 2026-11-27')
+    expect(stage.mails[0]).to.include('/app/acme/alerts').and.to.include('12 installs on 27 November 2026')
   })
 })

@@ -152,17 +152,27 @@ function examples(): readonly Example[] {
     }
   }
   const ruled = (kind: string, threshold: number) => valid('Organization', { alerts: { rules: [{ kind, threshold }] } })
-  add('Organization', 'the threshold of InstallsDown', ruled('InstallsDown', 99), ruled('InstallsDown', 100))
-  add('Organization', 'the threshold of InstallsUp', ruled('InstallsUp', 101), ruled('InstallsUp', 100))
-  add('Organization', 'the threshold of MatchRateDown', ruled('MatchRateDown', 99), ruled('MatchRateDown', 100))
   add(
     'Organization',
-    'the threshold of DeliveriesFailing',
+    'alerts.rules: the threshold of InstallsDown',
+    ruled('InstallsDown', 99),
+    ruled('InstallsDown', 100),
+  )
+  add('Organization', 'alerts.rules: the threshold of InstallsUp', ruled('InstallsUp', 101), ruled('InstallsUp', 100))
+  add(
+    'Organization',
+    'alerts.rules: the threshold of MatchRateDown',
+    ruled('MatchRateDown', 99),
+    ruled('MatchRateDown', 100),
+  )
+  add(
+    'Organization',
+    'alerts.rules: the threshold of DeliveriesFailing',
     ruled('DeliveriesFailing', 100),
     ruled('DeliveriesFailing', 101),
   )
-  add('Organization', 'the threshold of QuotaNear', ruled('QuotaNear', 100), ruled('QuotaNear', 101))
-  add('Organization', 'NothingArrives has no', ruled('QuotaNear', 1), ruled('NothingArrives', 24))
+  add('Organization', 'alerts.rules: the threshold of QuotaNear', ruled('QuotaNear', 100), ruled('QuotaNear', 101))
+  add('Organization', 'alerts.rules: NothingArrives has no', ruled('QuotaNear', 1), ruled('NothingArrives', 24))
   const zoned = (timeZone: string) => valid('Organization', { timeZone })
   add('Organization', secondOf(SPEC_RULES.Organization), zoned('Asia/Kolkata'), zoned('Asia/Bangalore'))
   for (const kind of ['Website', 'InstallPath', 'LogStream', 'Webhook', 'Destination'] as const) {

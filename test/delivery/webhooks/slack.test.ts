@@ -152,7 +152,7 @@ describe('a webhook of the format Slack', function () {
     await start()
     await append('alerts', alertRecord({ atMs: clock.nowMs() }))
     await attempted(1)
-    expect(receiver.received[0]?.body).to.include('12 installs on 2026-11-27')
+    expect(receiver.received[0]?.body).to.include('12 installs on 27 November 2026')
     receiver.moods.set(HOST, 500)
     receiver.answer = `no ${SECRET_PATH}`
     await append('alerts', alertRecord({ atMs: clock.nowMs() }))
