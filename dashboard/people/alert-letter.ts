@@ -11,7 +11,7 @@ interface AlertLetterParts {
   readonly baseUrl: string
 }
 
-type AlertLetter = Extract<Letter, { kind: 'alert' }>
+type ToldAlertLetter = Extract<Letter, { kind: 'alert' }>
 
 /** Names of the members who are told of alerts: Owners and Admins who are persons. Who is a member by a group has no address here. */
 export function toldOfAlerts(directory: Directory, organization: string): readonly string[] {
@@ -23,7 +23,7 @@ export function toldOfAlerts(directory: Directory, organization: string): readon
 }
 
 export function writeAlert({ directory, baseUrl }: AlertLetterParts) {
-  return async ({ organization, member, alert }: AlertLetter): Promise<WrittenLetter> => {
+  return async ({ organization, member, alert }: ToldAlertLetter): Promise<WrittenLetter> => {
     const told = toldAlertOf(alert)
     const shown = directory.organizations().get(organization)
     if (told === null || shown === undefined || !toldOfAlerts(directory, organization).includes(member)) return 'void'

@@ -8,9 +8,9 @@ import { Counter, type Registry } from 'prom-client'
 
 import { sha256Hex } from '../../common/digest.ts'
 import { ALERT_KINDS, ARRIVALS, type AlertRecord, type AlertSubject } from '../../domain/alerts/alert.ts'
-import { alertChanges, type Judgement, type KnownAlertOfPeriod } from '../../domain/alerts/changes.ts'
+import { alertChanges, type AlertJudgement, type KnownAlertOfPeriod } from '../../domain/alerts/changes.ts'
 import { figuresOfDays, lastClosedDay, spanOfDays, type DayFigures, type JudgedDays } from '../../domain/alerts/days.ts'
-import { judgeDay, judgeQuota, type Verdict } from '../../domain/alerts/judge.ts'
+import { judgeDay, judgeQuota, type AlertVerdict } from '../../domain/alerts/judge.ts'
 import { thresholdFor, type AlertRule } from '../../domain/alerts/rules.ts'
 import type { Catalog, Organization } from '../../domain/catalog.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
@@ -80,21 +80,21 @@ export function createAlertJudge(parts: JudgeParts): () => Promise<void> {
     const provenMs = await prove()
     if (provenMs === null) return
     const catalog = parts.catalog.current()
-    const round: Round = { ...parts, provenMs: provenMs - LIMITS.clockSkewMs }
+    const round: JudgingRound = { ...parts, provenMs: provenMs - LIMITS.clockSkewMs }
     for (const [zone, websites] of Map.groupBy(dueWebsites(catalog, judged, round), ({ zone }) => zone)) {
       const days = lastClosedDay(timeZone(zone), round.provenMs)
-      for (const part of partsOf(websites, WEBSITES_AT_ONCE)) {
+      for (const part of inParts(websites, WEBSITES_AT_ONCE)) {
         const done = await judgeWebsites(round, part, days)
         const state = { atMs: parts.nowMs(), until: days.day.until, catalogNumber: catalog.number }
         for (const website of done) judged.set(ownerKey(website), state)
       }
     }
-    for (const part of partsOf([...catalog.organizations.values()], ORGANIZATIONS_AT_ONCE))
+    for (const part of inParts([...catalog.organizations.values()], ORGANIZATIONS_AT_ONCE))
       await judgeOrganizations(round, part, catalog)
   }
 }
 
-interface Round extends JudgeParts {
+interface JudgingRound extends JudgeParts {
   /** The facts hold what came in until then. */
   readonly provenMs: number
 }
@@ -105,7 +105,11 @@ interface DueWebsite extends OwnedWebsite {
 }
 
 /** Those whose day is over and was not judged lately with this catalog. */
-function dueWebsites(catalog: Catalog, judged: Map<string, Judged>, { provenMs, nowMs }: Round): readonly DueWebsite[] {
+function dueWebsites(
+  catalog: Catalog,
+  judged: Map<string, Judged>,
+  { provenMs, nowMs }: JudgingRound,
+): readonly DueWebsite[] {
   const untilOf = new Map<string, number>()
   const dayEnd = (zone: string): number => {
     const end = untilOf.get(zone) ?? timeZone(zone).dayOf(provenMs)
@@ -124,7 +128,7 @@ function dueWebsites(catalog: Catalog, judged: Map<string, Judged>, { provenMs, 
 
 /** Resolves with those that were judged: of the others an hour is still to be counted. */
 async function judgeWebsites(
-  round: Round,
+  round: JudgingRound,
   websites: readonly DueWebsite[],
   days: JudgedDays,
 ): Promise<readonly DueWebsite[]> {
@@ -142,11 +146,11 @@ async function judgeWebsites(
   return counted
 }
 
-function judgementsOf({ website, rules }: DueWebsite, figures: DayFigures, period: string): readonly Judgement[] {
+function judgementsOf({ website, rules }: DueWebsite, figures: DayFigures, period: string): readonly AlertJudgement[] {
   return DAY_KINDS.flatMap((rule) => {
     const threshold = thresholdFor(rules, rule, website)
     const parts = rule === 'NothingArrives' ? ARRIVALS : ([''] as const)
-    return parts.map((of): Judgement => {
+    return parts.map((of): AlertJudgement => {
       const subject: AlertSubject = { rule, of, website }
       const verdict = threshold === null ? ({ kind: 'off' } as const) : judgeDay(subject, figures, threshold)
       return { subject, period, verdict }
@@ -154,13 +158,13 @@ function judgementsOf({ website, rules }: DueWebsite, figures: DayFigures, perio
   })
 }
 
-interface OwnJudgement {
+interface OwnAlertJudgement {
   readonly organization: string
-  readonly judgement: Judgement
+  readonly judgement: AlertJudgement
 }
 
 /** The quota of the month, and alerts about websites that are gone. */
-async function judgeOrganizations(round: Round, part: readonly Organization[], catalog: Catalog): Promise<void> {
+async function judgeOrganizations(round: JudgingRound, part: readonly Organization[], catalog: Catalog): Promise<void> {
   const { facts, provenMs } = round
   const now = new Date(provenMs)
   const since = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
@@ -168,7 +172,7 @@ async function judgeOrganizations(round: Round, part: readonly Organization[], c
   const used = await facts.run('countedUse', { organizations, since_ms: since, until_ms: provenMs })
   const events = new Map(used.map((row) => [row.organization, row.events]))
   const period = now.toISOString().slice(0, 'yyyy-mm'.length)
-  const quotas = part.map((organization): OwnJudgement => {
+  const quotas = part.map((organization): OwnAlertJudgement => {
     const verdict = quotaVerdict(organization, events.get(organization.id) ?? 0)
     return { organization: organization.id, judgement: { subject: QUOTA, period, verdict } }
   })
@@ -181,7 +185,7 @@ async function judgeOrganizations(round: Round, part: readonly Organization[], c
 
 const QUOTA: AlertSubject = { rule: 'QuotaNear', of: '', website: '' }
 
-function quotaVerdict({ alertRules, plan }: Organization, used: number): Verdict | { readonly kind: 'off' } {
+function quotaVerdict({ alertRules, plan }: Organization, used: number): AlertVerdict | { readonly kind: 'off' } {
   const threshold = thresholdFor(alertRules, 'QuotaNear', '')
   return threshold === null ? { kind: 'off' } : judgeQuota(used, PLAN_LIMITS[plan].trackedEventsPerMonth, threshold)
 }
@@ -192,8 +196,8 @@ function isOwnWebsite({ website, organization }: OwnedWebsite, { websites }: Cat
 
 /** Appends what these judgements change; alerts of which `isGone` is true are closed. */
 async function recordChanges(
-  { facts, eventLog, nowMs, provenMs, catalog, onChange }: Round,
-  own: readonly OwnJudgement[],
+  { facts, eventLog, nowMs, provenMs, catalog, onChange }: JudgingRound,
+  own: readonly OwnAlertJudgement[],
   isGone: (row: WholeAlertRow) => boolean = () => false,
 ): Promise<void> {
   const byOrganization = Map.groupBy(own, ({ organization }) => organization)
@@ -215,7 +219,7 @@ async function recordChanges(
   for (const record of records) onChange(record)
 }
 
-function goneJudgement(subject: KnownAlertOfPeriod): Judgement {
+function goneJudgement(subject: KnownAlertOfPeriod): AlertJudgement {
   return { subject, period: subject.period, verdict: { kind: 'website_gone' } }
 }
 
@@ -228,7 +232,7 @@ function knownAlert(row: WholeAlertRow): readonly KnownAlertOfPeriod[] {
   return [{ id, website, rule, of, period, isOpen: !isClosed, value, expected, threshold }]
 }
 
-function partsOf<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+function inParts<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, place) => all.slice(place * size, (place + 1) * size))
 }
 

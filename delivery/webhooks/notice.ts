@@ -14,7 +14,7 @@ import {
   eventOfInstall,
   type NoticedEvent,
 } from '../../domain/webhooks/events.ts'
-import { isWanted, webhookEntry, webhookJobs } from '../../domain/webhooks/jobs.ts'
+import { wantsAny, webhookEntry, webhookJobs } from '../../domain/webhooks/jobs.ts'
 import { visitToldBy, withVisit } from '../../domain/webhooks/visit-told.ts'
 import type { Batch, BatchOutcome, StoredEntry, LogWriter } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
@@ -94,7 +94,7 @@ export async function writeWebhookJobs(parts: JobParts, batch: Batch): Promise<n
     const organization = organizations.get(event?.organization ?? '')
     return {
       entry,
-      event: event !== null && organization !== undefined && isWanted(event, organization) ? event : null,
+      event: event !== null && organization !== undefined && wantsAny(event, organization) ? event : null,
     }
   })
   const { events, done } = await withVisits(parts, noticed)

@@ -1,6 +1,6 @@
 /** What people read of an alert: on pages, in mails and in messages. */
 
-import { ALERT_KINDS, ARRIVALS, type AlertEnd, type AlertRecord, type Arrival } from './alert.ts'
+import { ALERT_KINDS, ARRIVALS, type AlertEnd, type AlertRecord, type AlertedArrival } from './alert.ts'
 
 export type ToldAlert = Pick<
   AlertRecord,
@@ -26,7 +26,7 @@ export interface AlertWords {
   readonly advice: string
 }
 
-const ARRIVAL_WORDS: Readonly<Record<Arrival, string>> = {
+const ARRIVAL_WORDS: Readonly<Record<AlertedArrival, string>> = {
   visits: 'visits',
   copies: 'copied commands',
   installs: 'installs',
@@ -38,7 +38,7 @@ export function alertWords(alert: ToldAlert): AlertWords {
   const { title, measured, advice } = measuredWords(alert)
   const about = alert.website === '' ? '' : `${alert.website}: `
   const sentence =
-    alert.state === 'opened' ? measured : `No longer: ${title.toLowerCase()} (since ${periodText(alert.period)}).`
+    alert.state === 'opened' ? measured : `No longer: ${title.toLowerCase()} (since ${alertedPeriod(alert.period)}).`
   return { title, sentence: `${about}${sentence}`, advice }
 }
 
@@ -49,7 +49,7 @@ interface MeasuredWords {
 }
 
 function measuredWords({ rule, of, period: measured, value, expected }: ToldAlert): MeasuredWords {
-  const period = periodText(measured)
+  const period = alertedPeriod(measured)
   switch (rule) {
     case 'InstallsDown':
       return {
@@ -99,13 +99,13 @@ const DAY_NAME = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long
 const MONTH_NAME = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
 /** "27 November 2026", or "November 2026". */
-function periodText(period: string): string {
+function alertedPeriod(period: string): string {
   const ms = Date.parse(period)
   if (Number.isNaN(ms)) return period
   return (period.length > 'yyyy-mm'.length ? DAY_NAME : MONTH_NAME).format(ms)
 }
 
-function adviceOfArrival(of: Arrival | ''): string {
+function adviceOfArrival(of: AlertedArrival | ''): string {
   switch (of) {
     case 'visits':
       return 'Open your page: is the SDK still on it? A content policy or a new template may keep it out.'

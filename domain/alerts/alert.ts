@@ -16,13 +16,13 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** What `NothingArrives` judges apart. */
 export const ARRIVALS = ['visits', 'copies', 'installs'] as const
-export type Arrival = (typeof ARRIVALS)[number]
+export type AlertedArrival = (typeof ARRIVALS)[number]
 
 /** What is judged: one kind of alert about one website. */
 export interface AlertSubject {
   readonly rule: AlertKind
   /** What does not arrive; empty for other kinds. */
-  readonly of: Arrival | ''
+  readonly of: AlertedArrival | ''
   /** Empty: it is about the organisation. */
   readonly website: WebsiteId
 }

@@ -10,13 +10,13 @@ import {
   type KnownAlert,
 } from './alert.ts'
 import type { Sha256Hex } from '../origin.ts'
-import type { Verdict } from './judge.ts'
+import type { AlertVerdict } from './judge.ts'
 
 /** A verdict about a period; `off`: its rule is switched off. */
-export interface Judgement {
+export interface AlertJudgement {
   readonly subject: AlertSubject
   readonly period: string
-  readonly verdict: Verdict | { readonly kind: 'off' } | { readonly kind: 'website_gone' }
+  readonly verdict: AlertVerdict | { readonly kind: 'off' } | { readonly kind: 'website_gone' }
 }
 
 /** What was recorded about one organisation before. */
@@ -38,7 +38,7 @@ interface JudgedBy {
 
 /** An alert is opened once for a subject and a period, and only while none is open for the subject. */
 export function alertChanges(
-  judgements: readonly Judgement[],
+  judgements: readonly AlertJudgement[],
   { organization, known }: AlertsBefore,
   by: JudgedBy,
 ): readonly AlertRecord[] {
@@ -62,7 +62,7 @@ export function alertChanges(
 }
 
 /** Null: it stays as it is. Only what arrives ends that nothing did. */
-function endBy(kind: Exclude<Judgement['verdict']['kind'], 'unusual'>, { rule }: AlertSubject): AlertEnd | null {
+function endBy(kind: Exclude<AlertJudgement['verdict']['kind'], 'unusual'>, { rule }: AlertSubject): AlertEnd | null {
   if (kind !== 'not_judged') return kind
   return rule === 'NothingArrives' ? null : 'not_compared'
 }
@@ -76,16 +76,16 @@ function openedAlert(key: OpenedKey, measure: AlertMeasure, { nowMs, catalogNumb
   return { v: 1, kind: 'alert', ...own, state: 'opened', atMs: nowMs, catalogNumber }
 }
 
-interface Ended {
+interface AlertEnding {
   readonly end: AlertEnd
-  readonly verdict: Judgement['verdict']
+  readonly verdict: AlertJudgement['verdict']
 }
 
 /** With what was measured last, if anything was. */
 function closedAlert(
   organization: string,
   alert: KnownAlertOfPeriod,
-  { end, verdict }: Ended,
+  { end, verdict }: AlertEnding,
   { nowMs, catalogNumber }: JudgedBy,
 ): AlertRecord {
   const { id, website, rule, of, period } = alert

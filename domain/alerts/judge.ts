@@ -1,11 +1,11 @@
 /** Judges a day that is over, and the month's use of a quota. Everything that it is judged by comes in as numbers. */
 
-import type { Arrival, AlertMeasure, AlertSubject } from './alert.ts'
+import type { AlertedArrival, AlertMeasure, AlertSubject } from './alert.ts'
 import type { AlertCounts } from './counts.ts'
 import { sameWeekdays, type DayFigures } from './days.ts'
 
 /** `not_judged`: there is too little to say either. */
-export type Verdict = { readonly kind: 'unusual' | 'usual'; readonly measure: AlertMeasure } | NotJudged
+export type AlertVerdict = { readonly kind: 'unusual' | 'usual'; readonly measure: AlertMeasure } | NotJudged
 interface NotJudged {
   readonly kind: 'not_judged'
 }
@@ -19,7 +19,11 @@ const RATES_LEAST = 7
 const NOT_JUDGED: NotJudged = { kind: 'not_judged' }
 
 /** @throws Error for a quota, which no day decides */
-export function judgeDay({ rule, of }: Omit<AlertSubject, 'website'>, figures: DayFigures, threshold: number): Verdict {
+export function judgeDay(
+  { rule, of }: Omit<AlertSubject, 'website'>,
+  figures: DayFigures,
+  threshold: number,
+): AlertVerdict {
   switch (rule) {
     case 'InstallsDown':
       return judgeInstalls(figures, threshold, (installs, bound) => installs < bound)
@@ -37,7 +41,7 @@ export function judgeDay({ rule, of }: Omit<AlertSubject, 'website'>, figures: D
 }
 
 /** `allowed`: tracked events of a month that the plan allows. */
-export function judgeQuota(used: number, allowed: number, threshold: number): Verdict {
+export function judgeQuota(used: number, allowed: number, threshold: number): AlertVerdict {
   if (!Number.isFinite(allowed) || allowed <= 0) return NOT_JUDGED
   return verdict(used * 100 >= allowed * threshold, { value: used, expected: allowed, threshold })
 }
@@ -47,7 +51,7 @@ function judgeInstalls(
   { day, before }: DayFigures,
   threshold: number,
   isUnusual: (installs: number, bound: number) => boolean,
-): Verdict {
+): AlertVerdict {
   const weekdays = sameWeekdays(before).flatMap((counts) => counts?.installs ?? [])
   const usual = medianOf(weekdays)
   if (weekdays.length < sameWeekdays(before).length || usual === null || usual < INSTALLS_LEAST) return NOT_JUDGED
@@ -56,7 +60,7 @@ function judgeInstalls(
 }
 
 /** By the days of four weeks that had enough installs. */
-function judgeMatchRate({ day, before }: DayFigures, threshold: number): Verdict {
+function judgeMatchRate({ day, before }: DayFigures, threshold: number): AlertVerdict {
   const rate = matchRateOf(day)
   const rates = before.flatMap((counts) => (counts === null ? [] : (matchRateOf(counts) ?? [])))
   const usual = medianOf(rates)
@@ -71,7 +75,7 @@ function matchRateOf({ matched, unmatched }: AlertCounts): number | null {
   return decided < DECIDED_LEAST ? null : (matched / decided) * 100
 }
 
-function judgeArrival({ last24Hours, before }: DayFigures, of: Arrival): Verdict {
+function judgeArrival({ last24Hours, before }: DayFigures, of: AlertedArrival): AlertVerdict {
   const daily = before.flatMap((counts) => counts?.[of] ?? [])
   const usual = Math.round(medianOf(daily) ?? 0)
   const measure = { value: last24Hours[of], expected: usual, threshold: 0 }
@@ -80,13 +84,13 @@ function judgeArrival({ last24Hours, before }: DayFigures, of: Arrival): Verdict
   return isDaily ? verdict(true, measure) : NOT_JUDGED
 }
 
-function judgeDeliveries({ delivered, failed }: AlertCounts, threshold: number): Verdict {
+function judgeDeliveries({ delivered, failed }: AlertCounts, threshold: number): AlertVerdict {
   const ended = delivered + failed
   if (ended < DELIVERIES_LEAST) return NOT_JUDGED
   return verdict(failed * 100 >= ended * threshold, { value: failed, expected: ended, threshold })
 }
 
-function verdict(isUnusual: boolean, measure: AlertMeasure): Verdict {
+function verdict(isUnusual: boolean, measure: AlertMeasure): AlertVerdict {
   return { kind: isUnusual ? 'unusual' : 'usual', measure }
 }
 

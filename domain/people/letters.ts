@@ -20,7 +20,7 @@ export type Letter =
       readonly organization: string
     }
   | SupportLetter
-  | AlertLetter
+  | AlertNotice
 
 /** A person's question to the operator of the service. */
 export interface SupportLetter {
@@ -36,7 +36,7 @@ export interface SupportLetter {
 }
 
 /** An alert was opened or closed. */
-interface AlertLetter {
+interface AlertNotice {
   readonly kind: 'alert'
   readonly organization: string
   /** Name of the Member. */

@@ -18,7 +18,7 @@ interface JobTools {
 }
 
 /** Whether any webhook in force wants the event. A paused webhook gets none. */
-export function isWanted(event: NoticedEvent, organization: Pick<Organization, 'webhooks'>): boolean {
+export function wantsAny(event: NoticedEvent, organization: Pick<Organization, 'webhooks'>): boolean {
   return webhooksWanting(event, organization).length > 0
 }
 

@@ -59,7 +59,7 @@ export function slackMessage({ type, timestamp, data }: WebhookPayload): SlackMe
     ...(why === undefined ? [] : [END_WORDS[why]]),
     ...facts.map(([name, value]) => `${name}: ${String(value)}`),
   ]
-  return messageOf(TITLES[type], lines, timestamp)
+  return slackBlocks(TITLES[type], lines, timestamp)
 }
 
 /** Counts of one website and source of a visit. */
@@ -83,7 +83,7 @@ const NAMED_SOURCES = 5
 /** One message about all install events of an hour. */
 export function slackHour({ sinceMs, rows }: InstallHour): SlackMessage {
   const lines = [...Map.groupBy(rows, ({ website }) => website)].map(([website, own]) => websiteLine(website, own))
-  return messageOf(TITLES['install.matched'], lines, new Date(sinceMs).toISOString())
+  return slackBlocks(TITLES['install.matched'], lines, new Date(sinceMs).toISOString())
 }
 
 function websiteLine(website: string, rows: readonly CountedSource[]): string {
@@ -98,20 +98,20 @@ function websiteLine(website: string, rows: readonly CountedSource[]): string {
   return `${website}: ${matched} with a visit, ${unmatched} without${all.length === 0 ? '' : ` (${all.join(', ')})`}`
 }
 
-function messageOf(title: string, lines: readonly string[], timestamp: string): SlackMessage {
-  const header = { type: 'header', text: plainText(title, LIMITS.slackHeaderChars) } as const
-  const when = { type: 'context', elements: [plainText(timestamp, LIMITS.slackTextChars)] } as const
+function slackBlocks(title: string, lines: readonly string[], timestamp: string): SlackMessage {
+  const header = { type: 'header', text: plainObject(title, LIMITS.slackHeaderChars) } as const
+  const when = { type: 'context', elements: [plainObject(timestamp, LIMITS.slackTextChars)] } as const
   // The last one says how many were left out.
   const room = LIMITS.slackBlocks - 3
   const shown = lines.slice(0, room).filter((line) => line !== '')
   const left = lines.length > room ? [`${lines.length - room} more`] : []
   const sections = [...shown, ...left].map((line) => {
-    return { type: 'section', text: plainText(line, LIMITS.slackTextChars) } as const
+    return { type: 'section', text: plainObject(line, LIMITS.slackTextChars) } as const
   })
   return { text: title, blocks: [header, ...sections, when] }
 }
 
-function plainText(text: string, most: number): PlainText {
+function plainObject(text: string, most: number): PlainText {
   const cut = text.length > most ? `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
   return { type: 'plain_text', text: cut, emoji: false }
 }

@@ -78,7 +78,7 @@ describe('alerts on pages', function () {
       await page.getByRole('list', { name: 'Open alerts' }).waitFor()
       expect(
         await page.getByRole('list', { name: 'Open alerts' }).getByRole('heading').allTextContents(),
-      ).to.deep.equal(['The monthly quota is nearly used up', 'Deliveries are failing', 'No copied commands arrive'])
+      ).to.deep.equal(['The monthly quota is nearly used up', 'Deliveries are failing'])
       await shoot('overview')
       await page.getByRole('link', { name: '2 more alerts' }).click()
       await page.getByRole('heading', { name: 'Alerts', level: 1 }).waitFor()

@@ -52,20 +52,20 @@ export interface WholeAlertRow extends OwnedWebsite {
   readonly catalog_number: number
 }
 
-type OfOrganization = { readonly organization: string; readonly limit: number }
+type AlertsOf = { readonly organization: string; readonly limit: number }
 
 /** More than one statement is asked for. */
 const MAX_HOURS = 100_000
 const MAX_ALERTS = 10_000
-const totalOf = (dimension: Dimension): string => `arrayFirst(cell -> cell.1 = '', ${dimension})`
+const hourTotal = (dimension: Dimension): string => `arrayFirst(cell -> cell.1 = '', ${dimension})`
 /** Their value is destination, state and reason. */
-const deliveriesOf = (statuses: string): string =>
+const deliveriesEnded = (statuses: string): string =>
   `arraySum(cell -> if(has(${statuses}, splitByChar('\\t', cell.1)[2]), cell.2, 0), delivery)`
 
 export const ALERT_JUDGING_QUERIES = {
   /** Visits, copies and deliveries of hours that were counted. */
   hourTotals: report<AlertPeriod, HourTotalsRow>(`SELECT organization, website, toUnixTimestamp64Milli(hour) AS at_ms,
-      ${totalOf('visits')}.2 AS began, ${totalOf('visits')}.4 AS copies, ${deliveriesOf("['delivered']")} AS delivered, ${deliveriesOf("['failed', 'expired']")} AS failed
+      ${hourTotal('visits')}.2 AS began, ${hourTotal('visits')}.4 AS copies, ${deliveriesEnded("['delivered']")} AS delivered, ${deliveriesEnded("['failed', 'expired']")} AS failed
     FROM ${once('website_hours')} PREWHERE ${WEBSITES_ASKED} AND ${withinPeriod('hour')}
     ORDER BY organization, website, hour LIMIT ${MAX_HOURS}`),
 
@@ -80,7 +80,7 @@ export const ALERT_JUDGING_QUERIES = {
   countedUse: report<
     { readonly organizations: readonly string[]; readonly since_ms: number; readonly until_ms: number },
     { readonly organization: string; readonly events: number }
-  >(`SELECT organization, sum(${totalOf('page_views')}.2 + ${totalOf('events')}.2) AS events FROM ${once('website_hours')}
+  >(`SELECT organization, sum(${hourTotal('page_views')}.2 + ${hourTotal('events')}.2) AS events FROM ${once('website_hours')}
     PREWHERE organization IN {organizations:Array(String)} AND ${withinPeriod('hour')} GROUP BY organization LIMIT ${MAX_ALERTS}`),
 
   /** Which of these websites have an hour in the period that is marked and was not counted since. */
@@ -112,10 +112,10 @@ export const ALERT_JUDGING_QUERIES = {
 
 export const ALERT_QUERIES = {
   /** The newest first. */
-  openAlerts: pageOf<OfOrganization, WholeAlertRow>(
+  openAlerts: pageOf<AlertsOf, WholeAlertRow>(
     `${OWN_ALERTS} AND NOT is_closed ORDER BY opened_ms DESC, id ${pageLimit()}`,
   ),
-  closedAlerts: pageOf<OfOrganization, WholeAlertRow>(
+  closedAlerts: pageOf<AlertsOf, WholeAlertRow>(
     `${OWN_ALERTS} AND is_closed ORDER BY opened_ms DESC, id ${pageLimit()}`,
   ),
 } as const

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { AlertRecord, AlertSubject } from '../../../domain/alerts/alert.ts'
-import { alertChanges, type Judgement, type KnownAlertOfPeriod } from '../../../domain/alerts/changes.ts'
+import { alertChanges, type AlertJudgement, type KnownAlertOfPeriod } from '../../../domain/alerts/changes.ts'
 import { fitsThreshold, thresholdFor } from '../../../domain/alerts/rules.ts'
 import { sha256Hex } from '../../../common/digest.ts'
 
@@ -17,7 +17,7 @@ const BY = { sha256Hex, nowMs: 1_000, catalogNumber: 7 }
 class Memory {
   readonly records: AlertRecord[] = []
 
-  judge(period: string, verdict: Judgement['verdict'], subject = DOWN): readonly string[] {
+  judge(period: string, verdict: AlertJudgement['verdict'], subject = DOWN): readonly string[] {
     const before = { organization: 'acme-org', known: this.known() }
     const changes = alertChanges([{ subject, period, verdict }], before, BY)
     this.records.push(...changes)

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import type { AlertKind, Arrival } from '../../../domain/alerts/alert.ts'
+import type { AlertKind, AlertedArrival } from '../../../domain/alerts/alert.ts'
 import { NO_ALERT_COUNTS, type AlertCounts } from '../../../domain/alerts/counts.ts'
 import { figuresOfDays, lastClosedDay, sameWeekdays, type DayFigures } from '../../../domain/alerts/days.ts'
 import { judgeDay, judgeQuota } from '../../../domain/alerts/judge.ts'
@@ -20,7 +20,7 @@ function figuresOf(day: Day, before: readonly (Day | null)[], last24Hours: Day =
   return { day: counts(day), last24Hours: counts(last24Hours), before: known }
 }
 
-function kindOf(rule: AlertKind, figures: DayFigures, of: Arrival | '' = '', threshold?: number): string {
+function kindOf(rule: AlertKind, figures: DayFigures, of: AlertedArrival | '' = '', threshold?: number): string {
   return judgeDay({ rule, of }, figures, threshold ?? ALERT_THRESHOLDS[rule]?.fallback ?? 0).kind
 }
 
