@@ -83,13 +83,13 @@ export function createAlertJudge(parts: JudgeParts): () => Promise<void> {
     const round: JudgingRound = { ...parts, provenMs: provenMs - LIMITS.clockSkewMs }
     for (const [zone, websites] of Map.groupBy(dueWebsites(catalog, judged, round), ({ zone }) => zone)) {
       const days = lastClosedDay(timeZone(zone), round.provenMs)
-      for (const part of inParts(websites, WEBSITES_AT_ONCE)) {
+      for (const part of alertBatches(websites, WEBSITES_AT_ONCE)) {
         const done = await judgeWebsites(round, part, days)
         const state = { atMs: parts.nowMs(), until: days.day.until, catalogNumber: catalog.number }
         for (const website of done) judged.set(ownerKey(website), state)
       }
     }
-    for (const part of inParts([...catalog.organizations.values()], ORGANIZATIONS_AT_ONCE))
+    for (const part of alertBatches([...catalog.organizations.values()], ORGANIZATIONS_AT_ONCE))
       await judgeOrganizations(round, part, catalog)
   }
 }
@@ -232,7 +232,7 @@ function knownAlert(row: WholeAlertRow): readonly KnownAlertOfPeriod[] {
   return [{ id, website, rule, of, period, isOpen: !isClosed, value, expected, threshold }]
 }
 
-function inParts<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+function alertBatches<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, place) => all.slice(place * size, (place + 1) * size))
 }
 

@@ -62,6 +62,18 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     case 'activity':
       add('activity', activityRow(record, place))
       return
+    default:
+      addRowsBeside(record, place, add)
+      return
+  }
+  add('request_logs', requestLogRow(record, place))
+}
+
+type RecordBeside = Extract<LogRecord, { readonly kind: 'replay' | 'webhook_attempt' | 'spend' | 'alert' }>
+
+/** What is neither collected nor delivered. */
+function addRowsBeside(record: RecordBeside, place: EntryPlace, add: AddRow): void {
+  switch (record.kind) {
     case 'replay':
       add('decision_replays', replayRow(record, place))
       return
@@ -77,7 +89,6 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', requestLogRow(record, place))
 }
 
 /** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */

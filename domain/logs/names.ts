@@ -79,9 +79,8 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
       return wordsIn(`${record.subject} ${record.message}`)
     case 'webhook_attempt':
       return wordsIn(record.body)
-    case 'replay':
-    case 'spend':
-    case 'alert':
+    default:
+      // Replays, spend and alerts.
       return []
   }
 }
