@@ -72,7 +72,10 @@ interface Judged {
   readonly catalogNumber: number
 }
 
-/** One round at each call. Rejects like log and facts; what was appended until then stays. */
+/**
+ * One round at each call. Rejects like log and facts; what was appended until then stays.
+ * @internal
+ */
 export function createAlertJudge(parts: JudgeParts): () => Promise<void> {
   const prove: ProveFacts = createFactsProof(parts.eventLog, parts.nowMs)
   const judged = new Map<string, Judged>()

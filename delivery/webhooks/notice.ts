@@ -109,8 +109,12 @@ export async function writeWebhookJobs(parts: JobParts, batch: Batch): Promise<n
 /** Jobs of an hour wait in a tier until it is over. Those that this process has on the log already are left out. */
 async function appendJobs({ eventLog, reading, hours, onJob }: JobParts, jobs: readonly WebhookJob[]): Promise<void> {
   const nowMs = reading.nowMs()
-  const own = [...new Map(jobs.map((job) => [job.messageId, job])).values()]
-  const fresh = own.filter(({ messageId }) => !hours.has(messageId))
+  const later = jobs.filter(({ dueAtMs, happenedAtMs }) => dueAtMs > happenedAtMs)
+  const ofHours = new Map(later.map((job) => [job.messageId, job]))
+  const fresh = [
+    ...jobs.filter(({ messageId }) => !ofHours.has(messageId)),
+    ...[...ofHours.values()].filter(({ messageId }) => !hours.has(messageId)),
+  ]
   const byTopic = Map.groupBy(fresh, ({ dueAtMs }): Topic => {
     return dueAtMs > nowMs ? `webhooks.${tierFor(dueAtMs - nowMs)}` : 'webhooks'
   })
