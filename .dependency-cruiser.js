@@ -29,7 +29,10 @@ const LAYERS = [
       'domain',
       'typed-keys.ts base64url.ts durations.ts zone-countries.ts time-zones.ts host.ts once-per-object.ts schema providers reasons.ts model.ts limits.ts',
     ),
-    ...below('domain', 'errors.ts strict-json.ts guards.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
+    ...below(
+      'domain',
+      'errors.ts strict-json.ts guards.ts origin.ts outbound receipt.ts plan.ts alerts/alert.ts alerts/rules.ts alerts/alert-words.ts catalog.ts',
+    ),
     // A link shows figures: its object names their periods and dimensions.
     ...below('domain', 'figures/installs.ts figures/periods.ts figures/filters.ts'),
     ...below('domain', 'resources published people catalog privacy collection'),
@@ -61,7 +64,7 @@ const LAYERS = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts stream-tables.ts spend-tables.ts counted-install-columns.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
+      'column-types.ts visits.ts stream-tables.ts spend-tables.ts alert-tables.ts counted-install-columns.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
     ),
     ...below('ports/facts', 'pages streams.ts deciding.ts counting.ts queries.ts facts.ts engine erasure'),
     'ports/facts',

@@ -51,8 +51,10 @@ async function startRole(own: Process, settings: SettingsOf<'delivery'>, env: No
       const stores = { eventLog, hotState, facts: await facts(settings.facts) }
       return startDispatching(own, { ...stores, catalog: await catalog() })
     }
-    case 'rollup':
-      return startRollingUp(own, await facts(settings.facts))
+    case 'rollup': {
+      const eventLog = await log(settings.eventLog)
+      return startRollingUp(own, { eventLog, facts: await facts(settings.facts), catalog: await catalog() })
+    }
     case 'streams': {
       const eventLog = await log(settings.eventLog)
       const hotState = await openRedis(own, settings.hotState)
@@ -62,7 +64,8 @@ async function startRole(own: Process, settings: SettingsOf<'delivery'>, env: No
     case 'webhooks': {
       const eventLog = await log(settings.eventLog)
       const hotState = await openRedis(own, settings.hotState)
-      return startCallingWebhooks(own, settings, { eventLog, hotState, catalog: await catalog('webhooks') })
+      const stores = { eventLog, hotState, facts: await facts(settings.facts) }
+      return startCallingWebhooks(own, settings, { ...stores, catalog: await catalog('webhooks') })
     }
     default: {
       const eventLog = await log(settings.eventLog)

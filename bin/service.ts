@@ -79,9 +79,9 @@ export async function startService(
   await startWritingFacts(own, { eventLog, facts })
   await keepStateOfOneProcess(own, stores, loss)
   await startDispatching(own, { eventLog, hotState, facts, catalog })
-  await startRollingUp(own, facts, reads.runReplays)
+  await startRollingUp(own, { eventLog, facts, catalog }, reads.runReplays)
   await startStreamingLogs(own, settings, { eventLog, hotState, facts, catalog })
-  await startCallingWebhooks(own, settings, { eventLog, hotState, catalog })
+  await startCallingWebhooks(own, settings, { eventLog, hotState, facts, catalog })
   const workers = await startWorkers(own, settings, { eventLog, hotState, catalog })
 
   await startTidying(own, settings.dashboardFolder, catalog, resources)

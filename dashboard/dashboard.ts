@@ -39,6 +39,7 @@ import type { Mailer } from './mail/mailer.ts'
 import type { Outbox } from './mail/outbox.ts'
 import type { DashboardMetrics } from './http/metrics.ts'
 import { createPost, type Post } from './mail/post.ts'
+import { writeAlert } from './people/alert-letter.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
 import { readingHandlers, type ReadingHandlers, type ReadingParts } from './reading.ts'
 import { createReadScope } from './reads/scope.ts'
@@ -184,6 +185,7 @@ export function createLetterPost({ hotState, roster, site, mailer, choices, surr
     invitation: writeInvitation({ directory, writer, baseUrl, brand, nowMs }),
     support: writeSupport({ supportMail, hotState }),
     weekly: writeWeekly({ directory, choices, baseUrl, brand, mailEnds }),
+    alert: writeAlert({ directory, baseUrl }),
   }
   return createPost({ mailer, writers, hotState, logger })
 }

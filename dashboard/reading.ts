@@ -4,6 +4,7 @@
  */
 
 import type { FactsReader } from '../ports/facts/facts.ts'
+import { alertHandlers } from './alerts/handlers.ts'
 import { exportHandlers, type ExportControl } from './exports/handlers.ts'
 import { figureHandlers } from './figures/handlers.ts'
 import { asCalled, type Handler } from './http/call.ts'
@@ -34,6 +35,7 @@ export interface ReadingParts {
 export const READING_ROUTES = [
   'websites',
   'overview',
+  'alerts',
   'funnel',
   'sources',
   'match',
@@ -71,6 +73,7 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
   return asCalled({
     ...figureHandlers(parts),
     ...overviewHandlers(parts),
+    ...alertHandlers(parts),
     ...logListHandlers(parts),
     ...visitHandlers(parts),
     ...installListHandlers(parts),

@@ -13,8 +13,10 @@ import type {
   Plan,
   VisitPolicy,
   WebhookEventType,
+  WebhookFormat,
   WebsiteId,
 } from './model.ts'
+import type { AlertRule } from './alerts/rules.ts'
 import type { PlanUse } from './plan.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from './providers/index.ts'
 
@@ -106,6 +108,8 @@ export interface Webhook {
   readonly namespace: string
   readonly objectName: string
   readonly displayName: string
+  readonly format: WebhookFormat
+  /** Empty with the format Slack: the address is a secret. */
   readonly url: string
   /** Without repeats. */
   readonly events: readonly WebhookEventType[]
@@ -122,6 +126,7 @@ export interface Organization extends CompiledFrom {
   readonly logRetentionDays: number
   /** By its name in the IANA database; decides days in figures. */
   readonly timeZone: string
+  readonly alertRules: readonly AlertRule[]
   /** Oldest first. */
   readonly installPaths: readonly InstallPath[]
   /** The install path that counts installs without a valid path; null only if the organisation has no path. */

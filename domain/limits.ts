@@ -66,7 +66,15 @@ const LIMITS_IN_FORCE = {
   webhookMs: 10 * SECOND_MS,
   webhooks: 10,
   webhookTryMs: 3 * DAY_MS,
+  webhookVisitWaitMs: MINUTE_MS,
   webhookSecretOverlapMs: DAY_MS,
+  alertRules: 100,
+  /** Opened and closed ones: they hold numbers of days, and nothing of anybody. */
+  alertDays: 395,
+  /** Of Slack: blocks of a message, characters of its header and of any other text. */
+  slackBlocks: 50,
+  slackHeaderChars: 150,
+  slackTextChars: 3_000,
   apiKeys: 20,
   shareLinks: 20,
   /** Of an API key or a share link: a year, whichever it is. */

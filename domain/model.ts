@@ -125,8 +125,13 @@ export const WEBHOOK_EVENT_TYPES = [
   'stream.failing',
   'summary.weekly',
   'website.not_accepted',
+  'alert.opened',
+  'alert.closed',
 ] as const
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
+/** How events are posted: signed, or as messages of Slack. */
+export const WEBHOOK_FORMATS = ['Standard', 'Slack'] as const
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 /** `test`: a person wants to see whether it arrives. */
 export type WebhookMessageType = WebhookEventType | 'test'
 

@@ -7,6 +7,7 @@
  * version; and a release must read a version before another one writes it.
  */
 
+import type { AlertRecord } from './alerts/alert.ts'
 import { isNumber, isText, isWhole } from './guards.ts'
 import { PROVIDER_IDS } from './providers/index.ts'
 import {
@@ -52,6 +53,8 @@ export interface ReadableRecords {
   readonly deadLetter: ReadDeadLetter
   readonly mailJob: MailJob
   readonly webhookJob: WebhookJob
+  /** Its rule and what it is of may be ones that only a later release knows. */
+  readonly alert: WithAnyText<AlertRecord, 'rule' | 'of'>
 }
 export type ReadableKind = keyof ReadableRecords
 
@@ -181,6 +184,19 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   }),
   delivery: shape({ jobId: isText, provider: isText, attempts: isNumber }),
   activity: shape({ organization: isText, website: isText, subject: isText, type: isText, atMs: isNumber }),
+  alert: shape({
+    id: isText,
+    organization: isText,
+    website: isText,
+    rule: isText,
+    of: isText,
+    period: isText,
+    state: isText,
+    atMs: isNumber,
+    value: isNumber,
+    expected: isNumber,
+    threshold: isNumber,
+  }),
   job: shape(JOB),
   parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
   waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],

@@ -2,6 +2,7 @@
 
 import { memberOf, isObject } from './strict-json.ts'
 import { keysOf } from './typed-keys.ts'
+import type { AlertRecord } from './alerts/alert.ts'
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { ReplayPolicy } from './collection/replay-decision.ts'
 import type { Visit } from './collection/visit-fields.ts'
@@ -36,6 +37,7 @@ export const RECORD_TOPICS = [
   'replays',
   'webhook_attempts',
   'spend',
+  'alerts',
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
@@ -137,7 +139,18 @@ export interface DecisionRecord
   extends
     Pick<
       Install,
-      'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs' | 'isTest' | 'isCi' | 'isContainer'
+      | 'website'
+      | 'organization'
+      | 'eventId'
+      | 'eventType'
+      | 'installationId'
+      | 'installPath'
+      | 'productVersion'
+      | 'place'
+      | 'receivedAtMs'
+      | 'isTest'
+      | 'isCi'
+      | 'isContainer'
     >,
     InstallOutcome {
   readonly v: 1
@@ -286,6 +299,7 @@ export type LogRecord =
   | ReplayRecord
   | WebhookAttemptRecord
   | SpendRecord
+  | AlertRecord
 
 /** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {

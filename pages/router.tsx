@@ -16,6 +16,7 @@ import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { linkFormIn, sharedQuery } from './data/links.ts'
 import { funnelQuery, liveFunnelQuery, matchQuery } from './data/figures.ts'
+import { alertsQuery } from './data/alerts.ts'
 import { overviewFilters, overviewQuery } from './data/overview.ts'
 import { countingFilters, filteredFigures } from './data/period.ts'
 import { parseSearch, stringifySearch } from './data/search-text.ts'
@@ -168,6 +169,13 @@ const sources = createRoute({
   component: lazyRouteComponent(() => import('./figures/sources.tsx'), 'SourcesPage'),
 })
 
+const alerts = createRoute({
+  getParentRoute: () => organization,
+  path: 'alerts',
+  loader: (page) => askAhead(page, alertsQuery(page.params.organization)),
+  component: lazyRouteComponent(() => import('./alerts/alerts.tsx'), 'AlertsPage'),
+})
+
 const spend = createRoute({
   getParentRoute: () => organization,
   path: 'spend',
@@ -275,6 +283,7 @@ const tree = root.addChildren([
   home,
   organization.addChildren([
     overview,
+    alerts,
     live,
     logs,
     checklist,

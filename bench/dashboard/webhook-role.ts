@@ -8,7 +8,8 @@ import { webhookKey, type Catalog, type Webhook } from '../../domain/catalog.ts'
 import type { WebhookEventType } from '../../domain/model.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
-import { installOf, recordOf } from '../../fixtures/delivery/builders.ts'
+import { installOf, recordOf, visitOf } from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { testCertificate } from '../../fixtures/engines/certificate.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
@@ -40,6 +41,7 @@ export function organizationsWith(ids: readonly string[], wanted: WebhookEventTy
     namespace: 'default',
     objectName: id,
     displayName: id,
+    format: 'Standard',
     url: `https://${HOST}/${id}`,
     events,
     isPaused: false,
@@ -59,12 +61,15 @@ export function startWebhookRole(
 ): ReturnType<typeof startWebhooks> {
   const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
   const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
+  const facts = new FactsDouble()
+  facts.anyVisit = visitOf({})
   return startWebhooks(
     {
       eventLog,
       telemetry: { logger: SILENT_LOGGER },
       nowMs: Date.now,
       randomness: createRandomness(),
+      facts,
       hotState: { claimJob: async () => false, releaseJob: async () => undefined },
       catalog: { current: () => ({ organizations, number: 1 }), credentials: () => credentials },
     },

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 
+import { startAlerts } from '../../delivery/alerts/alerts.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
@@ -131,13 +132,22 @@ async function startPreparing(
   )
 }
 
+/** What figures are counted in, and alerts judged by and written to. */
+interface CountingStores {
+  readonly eventLog: EventLog
+  readonly facts: FactsReader & FactsScanner & FactsWriter
+  readonly catalog: CatalogSource
+}
+
 /** `runReplaysElsewhere` finishes open replays of decisions in another thread; without it the role does so in this one. */
 export async function startRollingUp(
   { lifecycle, logger, registry, nowMs }: Process,
-  facts: FactsReader & FactsScanner & FactsWriter,
+  { eventLog, facts, catalog }: CountingStores,
   runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   await lifecycle.startBackground('rollup', () => startRollup({ facts, logger, registry, nowMs }), closing)
+  const alerts = { facts, eventLog, catalog, telemetry: { logger, registry }, nowMs }
+  await lifecycle.startBackground('alerts', () => startAlerts(alerts), closing)
   const elsewhere = runReplaysElsewhere === undefined ? {} : { runReplaysElsewhere }
   const replays = { facts, logger, nowMs, ...elsewhere }
   await lifecycle.startBackground('replays of decisions', () => startReplayJobs(replays), closing)
@@ -168,20 +178,22 @@ export async function startStreamingLogs(
 
 export async function startCallingWebhooks(
   own: Process,
-  settings: ProxySettings,
-  { eventLog, hotState, catalog }: SendingStores,
+  settings: ProxySettings & SettingsNamed<'slackUrl'>,
+  { eventLog, hotState, facts, catalog }: SendingStores & { readonly facts: Facts },
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
-  reportEngines(registry, { eventLog, hotState })
+  reportEngines(registry, { eventLog, hotState, facts })
   const role = () =>
     startWebhooks(
       {
         eventLog,
         hotState,
+        facts,
         catalog: { current: catalog.current, asOf: catalog.asOf, credentials: webhookCredentials(catalog) },
         telemetry: { logger, registry },
         nowMs,
         randomness: createRandomness(),
+        slackUrl: settings.slackUrl,
       },
       { proxy: outboundProxyOf(settings) },
     )

@@ -1,5 +1,6 @@
 /** The one table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
 
+import { ALERT_ROUTES } from './alerts.ts'
 import { BILLING_ROUTES } from './billing.ts'
 import { CONFIGURATION_ROUTES } from './configuration.ts'
 import { EXPORT_ROUTES } from './exports.ts'
@@ -25,6 +26,7 @@ export const ROUTES = {
   ...PEOPLE_ROUTES,
   ...CONFIGURATION_ROUTES,
   ...FIGURE_ROUTES,
+  ...ALERT_ROUTES,
   ...LOG_ROUTES,
   ...VISIT_ROUTES,
   ...INSTALL_ROUTES,

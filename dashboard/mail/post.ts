@@ -32,6 +32,9 @@ interface PostParts {
 
 export type Post = (letter: Letter, about: LetterAbout) => Promise<LetterOutcome>
 
+/** People who get no answer ask for support again, a week may be summed up again after a crash, and alerts may be read twice. Other letters have an ID each. */
+const MAY_COME_AGAIN: ReadonlySet<Letter['kind']> = new Set(['support', 'weekly', 'alert'])
+
 /** Never rejects. */
 export function createPost({ mailer, writers, hotState, logger }: PostParts): Post {
   return async (letter, about) => {
@@ -40,8 +43,7 @@ export function createPost({ mailer, writers, hotState, logger }: PostParts): Po
       const written = await writeLetter(writers, letter, about)
       if (typeof written === 'string') return written
       const send = (): Promise<void> => within(mailer.send({ ...written, id: mailId }), LIMITS.webhookMs)
-      // People who get no answer ask for support again, and a week may be summed up again after a crash; other letters have an ID each.
-      if (letter.kind === 'support' || letter.kind === 'weekly') return await sendOnce(mailId, hotState, send)
+      if (MAY_COME_AGAIN.has(letter.kind)) return await sendOnce(mailId, hotState, send)
       await send()
       return 'sent'
     } catch (error) {

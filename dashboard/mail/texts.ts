@@ -1,5 +1,6 @@
 /** The texts of mails: plain, one link, and no tracking. */
 
+import type { AlertWords } from '../../domain/alerts/alert-words.ts'
 import type { Mail } from './mailer.ts'
 import { plainLine } from './plain-line.ts'
 
@@ -37,6 +38,32 @@ export function invitationMail(
       wish.link,
       '',
       'You will be asked to sign in with this address. If you do not expect this, ignore the mail.',
+      '',
+    ].join('\n'),
+  }
+}
+
+export function alertMail(
+  to: string,
+  wish: {
+    readonly words: AlertWords
+    readonly isOpen: boolean
+    readonly organization: string
+    readonly link: string
+  },
+): Mail {
+  const { title, sentence, advice } = wish.words
+  const organization = wish.organization.replace(/[^\P{C}]/gu, ' ')
+  return {
+    to,
+    subject: `${wish.isOpen ? '' : 'No longer: '}${title} (${organization})`,
+    text: [
+      sentence,
+      '',
+      ...(wish.isOpen ? [advice, ''] : []),
+      wish.link,
+      '',
+      'Owners and Admins get this mail. An Admin can change the rules at the organisation, under Alerts.',
       '',
     ].join('\n'),
   }

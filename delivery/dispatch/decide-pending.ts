@@ -183,7 +183,8 @@ function decisionRecord(
   retentionDays: number,
   { nowMs: decidedAtMs, catalogNumber }: { readonly nowMs: number; readonly catalogNumber: number },
 ): DecisionRecord {
-  const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
+  const { website, organization, eventId, eventType, installationId, installPath, receivedAtMs } = install
+  const { productVersion, place, resolution, selectionPolicy } = install
   const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer } = install
   const { isTest, isCi, isContainer } = install
   return {
@@ -192,7 +193,11 @@ function decisionRecord(
     website,
     organization,
     eventId,
+    eventType,
     installationId,
+    installPath,
+    productVersion,
+    place,
     receivedAtMs,
     isTest,
     isCi,

@@ -1,5 +1,6 @@
 /** Turns an entry of the event log into rows of the fact tables. */
 
+import type { AlertRecord } from '../../domain/alerts/alert.ts'
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { countryOfZone } from '../../domain/zone-countries.ts'
 import { DAY_MS } from '../../domain/durations.ts'
@@ -61,6 +62,18 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     case 'activity':
       addActivity(record, place, add)
       return
+    default:
+      addRowsBeside(record, place, add)
+      return
+  }
+  add('request_logs', requestLogRow(record, place))
+}
+
+type RecordBeside = Extract<LogRecord, { readonly kind: 'replay' | 'webhook_attempt' | 'spend' | 'alert' }>
+
+/** What is neither collected nor delivered. */
+function addRowsBeside(record: RecordBeside, place: EntryPlace, add: AddRow): void {
+  switch (record.kind) {
     case 'replay':
       add('decision_replays', replayRow(record, place))
       return
@@ -70,10 +83,12 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     case 'spend':
       addSpend(record, place, add)
       return
+    case 'alert':
+      add('alerts', alertRow(record, place))
+      return
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', requestLogRow(record, place))
 }
 
 /** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
@@ -384,6 +399,15 @@ function spendImportRow(record: SpendImportRecord, place: EntryPlace): RowOf<'sp
     ...trace(place),
     row_version: removedWins(isRemoved, record.importedAtMs, place.offset),
   }
+}
+
+function alertRow(record: AlertRecord, place: EntryPlace): RowOf<'alerts'> {
+  const { organization, website, id, state, rule, of: arrival, period, atMs: at, end = '' } = record
+  const { value, expected, threshold, catalogNumber: catalog_number } = record
+  const told = { at, value, expected, threshold, end, catalog_number }
+  const own = { organization, website, id, state, rule, arrival, period, ...told }
+  const row_version = firstWins(at, place.offset)
+  return { ...own, retention_days: LIMITS.alertDays, ...trace(place), row_version }
 }
 
 function trace(place: EntryPlace) {

@@ -2,6 +2,8 @@
 
 import type { AttemptResult } from '../../domain/delivery/attempts.ts'
 import type { WebhookJob } from '../../domain/records.ts'
+import { addressParts } from '../../domain/webhooks/slack-address.ts'
+import { hourOfJob } from '../../domain/webhooks/slack-hour.ts'
 import { outcomeOf } from '../../domain/streams/pace.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
 import { webhookHeaders } from '../streams/signature.ts'
@@ -9,6 +11,7 @@ import type { DestinationGate } from '../worker/destination-gate.ts'
 import type { WebhookJournal } from './job-journal.ts'
 import type { WebhookNews } from './news.ts'
 import type { WebhookRecipient, WebhookRecipients } from './recipient.ts'
+import { isRefusedBySlack, type Slack } from './slack.ts'
 
 export interface DeliverParts {
   readonly recipients: WebhookRecipients
@@ -16,6 +19,7 @@ export interface DeliverParts {
   readonly gate: DestinationGate
   readonly news: WebhookNews
   readonly outbound: OutboundParts
+  readonly slack: Slack
   readonly nowMs: () => number
 }
 
@@ -31,9 +35,30 @@ export async function deliverJob(parts: DeliverParts, key: string, job: WebhookJ
   const isTest = job.type === 'test'
   const isReady = target.secrets.length > 0 && (isTest || !target.webhook.isPaused)
   if (!isReady) return uncalled(journal.hold(job))
+  const isHour = target.webhook.format === 'Slack' && hourOfJob(job) !== null
+  if (isHour && nowMs < job.dueAtMs) return uncalled(journal.wait(job))
   if (!isTest && gate.admit(key, webhookSetup(target), nowMs).kind === 'hold') return uncalled(journal.hold(job))
-  await attempt(parts, key, { job, target })
+  if (target.webhook.format === 'Slack') return deliverToSlack(parts, key, { job, target })
+  await attempt(parts, key, { job, target }, signedCall({ job, target }, nowMs))
   return true
+}
+
+/** Of jobs about one hour the first that is taken counts. */
+async function deliverToSlack(parts: DeliverParts, key: string, told: ToldJob): Promise<boolean> {
+  const { slack, journal } = parts
+  const begun = await slack.begin(told.job)
+  if (begun === 'later') return uncalled(journal.hold(told.job))
+  let isTaken = begun === 'taken'
+  try {
+    if (isTaken) return false
+    // The facts of the hour may be away.
+    const body = await slack.bodyOf(told.job).catch(() => null)
+    if (body === null) return await uncalled(journal.hold(told.job))
+    isTaken = await attempt(parts, key, told, slackCall(parts, told, body))
+    return true
+  } finally {
+    await slack.end(told.job, isTaken)
+  }
 }
 
 async function uncalled(ended: Promise<void> | void): Promise<false> {
@@ -52,23 +77,43 @@ interface ToldJob {
   readonly target: WebhookRecipient
 }
 
-async function attempt(parts: DeliverParts, key: string, { job, target }: ToldJob): Promise<void> {
+type WebhookCall = Parameters<typeof callOutbound>[0]
+
+/** Resolves with whether it was taken. */
+async function attempt(
+  parts: DeliverParts,
+  key: string,
+  { job, target }: ToldJob,
+  call: WebhookCall,
+): Promise<boolean> {
   const startedAtMs = parts.nowMs()
-  const { messageId: id, body } = job
-  const headers = {
-    'content-type': 'application/json',
-    ...webhookHeaders({ id, body, atMs: startedAtMs }, ...target.secrets),
-  }
-  const { webhook, secrets } = target
-  const call = { url: webhook.url, method: 'POST', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, parts.outbound)
   const { isTaken, error } = outcomeOf(reply, startedAtMs)
   const retryAfter = reply.headers['retry-after'] ?? null
-  const result: AttemptResult = { kind: isTaken ? 'delivered' : 'retry', retryAfter, isUnclear: false }
+  const isRefused = target.webhook.format === 'Slack' && isRefusedBySlack(reply.status)
+  const kind = isTaken ? 'delivered' : isRefused ? 'refused' : 'retry'
+  const result: AttemptResult = { kind, retryAfter, isUnclear: false }
   await learn(parts, key, { target, status: reply.status, isTaken, isTest: job.type === 'test' })
   const answer = log.responseBody.slice(0, ANSWER_CHARS)
   const shown = { startedAtMs, durationMs: parts.nowMs() - startedAtMs, status: reply.status, error, answer }
   await parts.journal.attempted({ job, target }, result, shown)
+  return isTaken
+}
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+function signedCall({ job, target }: ToldJob, atMs: number): WebhookCall {
+  const { messageId: id, body } = job
+  const { url, secrets } = target
+  const headers = { ...JSON_BODY, ...webhookHeaders({ id, body, atMs }, ...secrets) }
+  return { url, method: 'POST', headers, body, secrets }
+}
+
+/** An address of another service is none: the guard refuses it. */
+function slackCall({ slack }: DeliverParts, { target }: ToldJob, body: string): WebhookCall {
+  const { url } = target
+  const secrets = addressParts(url)
+  return { url: slack.isOwnAddress(url) ? url : '', method: 'POST', headers: JSON_BODY, body, secrets }
 }
 
 interface Answered {
@@ -82,12 +127,17 @@ async function learn({ gate, news, nowMs }: DeliverParts, key: string, answered:
   const { target, status, isTaken, isTest } = answered
   if (isTaken) gate.succeeded(key, nowMs())
   else if (isTest) return
-  else if (status !== 410) gate.failed(key, nowMs())
+  else if (!hasLeft(target, status)) gate.failed(key, nowMs())
   else if (gate.pause(key, { reason: 'refused', setup: webhookSetup(target) }, nowMs()))
     await news.tell(target, 'webhook_paused')
 }
 
+/** Nobody takes anything there any more: of Slack the channel or the webhook is gone, or may not be written to. */
+function hasLeft({ webhook }: WebhookRecipient, status: number): boolean {
+  return status === 410 || (webhook.format === 'Slack' && (status === 403 || status === 404))
+}
+
 /** Everything that decides whether it is accepted; kept in memory and compared, never shown. */
-function webhookSetup({ webhook, secrets }: WebhookRecipient): string {
-  return JSON.stringify([webhook.url, secrets[0]])
+function webhookSetup({ url, secrets }: WebhookRecipient): string {
+  return JSON.stringify([url, secrets[0]])
 }

@@ -8,7 +8,9 @@ import { secretsAt } from '../streams/signature.ts'
 export interface WebhookRecipient {
   readonly webhook: Webhook
   readonly organization: { readonly id: string; readonly logRetentionDays: number }
-  /** The secrets that sign now, the current one first; empty if they are missing. */
+  /** Where it is called; empty if that is a secret which is missing. */
+  readonly url: string
+  /** The secrets that sign now, the current one first; with the format Slack the address alone. Empty if they are missing. */
   readonly secrets: readonly string[]
 }
 
@@ -36,10 +38,11 @@ export function createRecipients({ catalog, waits, nowMs }: RecipientSource): We
       const organization = catalog.current().organizations.get(job.organization)
       const webhook = organization?.webhooks.find(({ id }) => id === job.webhook)
       if (organization === undefined || webhook === undefined) return null
-      const { secret, previous = null } = catalog.credentials().get(webhookKey(webhook)) ?? {}
-      if (secret === undefined) return { webhook, organization, secrets: [] }
+      const { secret, previous = null, url = '' } = catalog.credentials().get(webhookKey(webhook)) ?? {}
+      if (webhook.format === 'Slack') return { webhook, organization, url, secrets: url === '' ? [] : [url] }
+      if (secret === undefined) return { webhook, organization, url: webhook.url, secrets: [] }
       const keys = { secret, previous, previousUntilMs: webhook.previousSecretUntilMs }
-      return { webhook, organization, secrets: secretsAt(keys, nowMs()) }
+      return { webhook, organization, url: webhook.url, secrets: secretsAt(keys, nowMs()) }
     },
     isGone: (job) => !waits.isBehind(job.catalogNumber) && job.type !== 'test',
     lookAgainAtMs: (job) => lookAgainAtMs(nowMs(), waits.waitFor(job.catalogNumber)),

@@ -3,6 +3,7 @@
  * accepted waits in tiers of the log and is retried until its deadline. A crash in between repeats an attempt under the same ID.
  */
 
+import { BoundedMap } from '../../common/bounded-map.ts'
 import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
 import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
@@ -14,6 +15,7 @@ import type {
   LogConsumers,
   LogTail,
 } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Telemetry } from '../../runtime/metrics.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -29,20 +31,27 @@ import { createWebhookJournal } from './job-journal.ts'
 import { createWebhookNews } from './news.ts'
 import { NOTICED_TOPICS, noticeEvents, writeWebhookJobs } from './notice.ts'
 import { recallAttempts } from './recalled-attempts.ts'
+import { SLACK_ORIGIN } from '../../domain/webhooks/slack-address.ts'
+import { createSlack } from './slack.ts'
 import { createRecipients } from './recipient.ts'
 
 interface WebhooksDeps {
   readonly eventLog: LogWriter & LogConsumers & LogTail
   readonly hotState: JobVerbs
+  readonly facts: FactsReader
   readonly catalog: CatalogInHand<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
   readonly telemetry: Telemetry
   readonly nowMs: () => number
   readonly randomness: Randomness
+  /** Another origin for webhooks of the format Slack. */
+  readonly slackUrl?: string
 }
 
 const GROUP = 'webhooks'
 const NOTICED_ENTRIES = 1_000
 const BATCH_JOBS = 50
+/** One for each webhook of the format Slack and hour. */
+const HOURS_REMEMBERED = 10_000
 
 /** Resolves once it consumes. `close` resolves when calls in flight have ended. */
 export async function startWebhooks(
@@ -56,11 +65,14 @@ export async function startWebhooks(
   const stopping = new AbortController()
   const { signal } = stopping
   const recipients = createRecipients({ catalog, waits, nowMs })
+  const slack = createSlack({ facts: deps.facts, hotState: deps.hotState, origin: deps.slackUrl ?? SLACK_ORIGIN })
   const journal = createWebhookJournal({ eventLog, news, nowMs, random: deps.randomness.fraction, signal })
-  const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, nowMs }
+  const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, slack, nowMs }
   const calls = new WebhookCalls(parts, await recallAttempts(eventLog), signal)
-  const jobs = { eventLog, catalog: catalog.current, read, logger: telemetry.logger, nowMs, onJob: news.noticed }
-  const writeJobs = (batch: Batch): Promise<void> => writeWebhookJobs(jobs, batch)
+  const hours = new BoundedMap<string, true>(HOURS_REMEMBERED)
+  const reading = { read, logger: telemetry.logger, nowMs }
+  const jobs = { eventLog, facts: deps.facts, catalog: catalog.current, reading, hours, onJob: news.noticed }
+  const writeJobs = (batch: Batch): Promise<number> => writeWebhookJobs(jobs, batch)
   const notice = (batch: Batch): Promise<BatchOutcome> => noticeEvents({ writeJobs, waits, nowMs }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
     const reading = {

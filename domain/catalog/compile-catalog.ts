@@ -6,6 +6,7 @@
  * decides whether the rest may take effect (`isBlocking`).
  */
 
+import { fitsThreshold, thresholdWords } from '../alerts/rules.ts'
 import { atOnce, type SmallSteps } from '../published/steps.ts'
 import type {
   Catalog,
@@ -224,12 +225,19 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
     compiler.report(resource, 'InvalidField', '/spec/timeZone', message)
     return
   }
+  const alertRules = resource.spec.alerts?.rules ?? []
+  const unfit = alertRules.findIndex((rule) => !fitsThreshold(rule))
+  const rule = alertRules[unfit]
+  if (rule !== undefined) {
+    compiler.report(resource, 'InvalidField', `/spec/alerts/rules/${unfit}/threshold`, thresholdWords(rule.kind))
+    return
+  }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
   compiler.made.organizations.set(resource.key, {
     id,
     plan,
-    said: { displayName, logRetentionDays, timeZone },
+    said: { displayName, logRetentionDays, timeZone, alertRules },
     parts: { installPaths: [], logStreams: [], webhooks: [] },
     websiteCount: 0,
     result: { finished: null, held: null },
@@ -298,8 +306,7 @@ function finishOrganization(
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
-  const { displayName, logRetentionDays, timeZone } = said
-  const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays, timeZone }
+  const own = { id, ...compiledFrom(resource), plan, ...said }
   const organization = { ...own, installPaths, firstInstallPath, logStreams, webhooks }
   return unchanged(resource, Object.freeze(organization))
 }

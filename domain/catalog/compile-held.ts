@@ -117,12 +117,13 @@ function organizationFor(compiler: Compiler, { organization }: Website): Organiz
 }
 
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
-  const { id, displayName, plan, logRetentionDays, timeZone, installPaths, allowedNamespaces } = organization
+  const { id, displayName, plan, logRetentionDays, timeZone, alertRules, installPaths, allowedNamespaces } =
+    organization
   const key = organizationKey(organization)
   const draft: OrganizationDraft = {
     id,
     plan,
-    said: { displayName, logRetentionDays, timeZone },
+    said: { displayName, logRetentionDays, timeZone, alertRules },
     parts: { installPaths: [...installPaths], logStreams: [], webhooks: [] },
     websiteCount: 0,
     result: { finished: null, held: organization },

@@ -133,6 +133,17 @@ export function signingSecrets(
   return previous === null ? null : { secret, previous }
 }
 
+/** An address that is itself the secret; null after a problem has been reported. */
+export function addressSecret(
+  compiler: Compiler,
+  from: ObjectId,
+  ref: KeyRef,
+): Readonly<Record<string, string>> | null {
+  if (compiler.rules.isWithoutSecrets) return {}
+  const url = secretValue(compiler, from, { ref, pointer: '/spec/urlSecretRef' })
+  return url === null ? null : { url }
+}
+
 /** When the previous secret stops signing, in Unix ms. Null: it signs as long as it is referred to. The schema has shown that a time can be read. */
 export function previousSecretUntilMs({ previousSecretUntil }: PreviousSecretSpec): number | null {
   return previousSecretUntil === undefined ? null : Date.parse(previousSecretUntil)

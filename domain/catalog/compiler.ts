@@ -73,10 +73,13 @@ interface MadeSoFar {
   readonly credentials: Map<string, Readonly<Record<string, string>>>
 }
 
+/** What an Organization itself says. */
+type SaidByOrganization = Pick<Organization, 'displayName' | 'logRetentionDays' | 'timeZone' | 'alertRules'>
+
 export interface OrganizationDraft {
   readonly id: string
   readonly plan: Plan
-  readonly said: { readonly displayName: string; readonly logRetentionDays: number; readonly timeZone: string }
+  readonly said: SaidByOrganization
   readonly parts: OrganizationParts
   websiteCount: number
   readonly result: OrganizationResult

@@ -28,6 +28,7 @@ export function momentOfRecord(record: LogRecord): number {
     case 'delivery':
       return record.installReceivedAtMs
     case 'activity':
+    case 'alert':
       return record.atMs
     case 'webhook_attempt':
       return record.happenedAtMs
@@ -78,8 +79,8 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
       return wordsIn(`${record.subject} ${record.message}`)
     case 'webhook_attempt':
       return wordsIn(record.body)
-    case 'replay':
-    case 'spend':
+    default:
+      // Replays, spend and alerts.
       return []
   }
 }

@@ -3,6 +3,7 @@
  * request carries its text, and a weekly mail its numbers, since nothing else keeps them.
  */
 
+import type { ReadAlert } from '../alerts/alert-words.ts'
 import { HOUR_MS } from '../durations.ts'
 import { LIMITS } from '../limits.ts'
 import type { WeeklySummary } from './weekly-summary.ts'
@@ -21,6 +22,7 @@ export type Letter =
     }
   | SupportLetter
   | WeeklyLetter
+  | AlertNotice
 
 /** A person's question to the operator of the service. */
 export interface SupportLetter {
@@ -46,6 +48,15 @@ export interface WeeklyLetter {
   readonly summary: WeeklySummary
 }
 
+/** An alert was opened or closed. */
+interface AlertNotice {
+  readonly kind: 'alert'
+  readonly organization: string
+  /** Name of the Member. */
+  readonly member: string
+  readonly alert: ReadAlert
+}
+
 type LetterKind = Letter['kind']
 
 /** For how long sending is tried, in ms. */
@@ -54,6 +65,7 @@ export const LETTER_LIFETIME_MS: { readonly [K in LetterKind]: number } = {
   invitation: 24 * HOUR_MS,
   support: 72 * HOUR_MS,
   weekly: 24 * HOUR_MS,
+  alert: 72 * HOUR_MS,
 }
 
 /**

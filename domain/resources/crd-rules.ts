@@ -1,5 +1,7 @@
 /** The rules of custom resources that a schema cannot express, written as expressions that the API server evaluates. */
 
+import { ALERT_KINDS, type AlertKind } from '../alerts/alert.ts'
+import { ALERT_THRESHOLDS, thresholdWords } from '../alerts/rules.ts'
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
@@ -7,6 +9,7 @@ import { ZONE_NAMES } from '../zone-countries.ts'
 import type { Plan } from '../model.ts'
 import { PLANS } from '../model.ts'
 import { LOG_STREAM_RULES } from './log-stream-schema.ts'
+import { WEBHOOK_RULES } from './webhook-schema.ts'
 import { MEMBER_RULES } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { ResourceKind } from './resources.ts'
@@ -32,14 +35,14 @@ export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } 
 
 /** Rules about `spec`. */
 export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
-  Organization: [retentionFitsPlan(), timeZoneIsKnown()],
+  Organization: [retentionFitsPlan(), timeZoneIsKnown(), ...ALERT_KINDS.map(thresholdFits)],
   Website: [],
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   Member: MEMBER_RULES,
   ApiKey: [],
   ShareLink: [],
-  Webhook: [],
+  Webhook: WEBHOOK_RULES,
   LogStream: LOG_STREAM_RULES,
 }
 
@@ -132,6 +135,15 @@ function timeZoneIsKnown(): CelRule {
   return {
     rule: `self.timeZone in [${ZONE_NAMES.map((name) => `'${name}'`).join(', ')}]`,
     message: 'timeZone must be a name of the IANA database, such as Europe/Berlin',
+  }
+}
+
+function thresholdFits(kind: AlertKind): CelRule {
+  const allowed = ALERT_THRESHOLDS[kind]
+  const fits = allowed === null ? 'false' : `each.threshold >= ${allowed.min} && each.threshold <= ${allowed.max}`
+  return {
+    rule: `!has(self.alerts) || self.alerts.rules.all(each, each.kind != '${kind}' || !has(each.threshold) || (${fits}))`,
+    message: `alerts.rules: ${thresholdWords(kind)}`,
   }
 }
 

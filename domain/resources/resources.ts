@@ -1,5 +1,6 @@
 /** The custom resources as data: their schemas, built from the limits, and the types of checked ones. */
 
+import { ALERTS_SCHEMA, type AlertRule } from '../alerts/rules.ts'
 import type { AllowedNamespaces } from '../catalog.ts'
 import { API_KEY_SCHEMA, type ApiKeySpec } from './api-key-schema.ts'
 import { allowedNamespacesSchema } from './allowed-namespaces.ts'
@@ -75,6 +76,7 @@ interface OrganizationSpec extends InstallationSpec {
   readonly plan: Plan
   readonly logRetentionDays?: number
   readonly timeZone: string
+  readonly alerts?: { readonly rules: readonly AlertRule[] }
   readonly defaultInstallPath?: string
   readonly billing?: { readonly customer: string; readonly subscription?: string; readonly price?: string }
   readonly allowedNamespaces?: AllowedNamespaces
@@ -163,6 +165,7 @@ const organization: JsonSchema = {
       minLength: 1,
       maxLength: LIMITS.timeZoneChars,
     },
+    alerts: ALERTS_SCHEMA,
     defaultInstallPath: {
       ...id,
       description: 'ID of the install path that counts installs without a valid one; default: the oldest.',

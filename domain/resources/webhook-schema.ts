@@ -1,7 +1,7 @@
 /** The spec of a Webhook. */
 
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../model.ts'
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_FORMATS, type WebhookEventType, type WebhookFormat } from '../model.ts'
 import {
   address,
   displayName,
@@ -15,8 +15,12 @@ import {
 export interface WebhookSpec extends PreviousSecretSpec {
   readonly organizationRef: { readonly name: string; readonly namespace?: string }
   readonly displayName?: string
-  readonly url: string
-  readonly secretRef: KeyRef
+  readonly format: WebhookFormat
+  /** Only of the format `Standard`, with the secret. */
+  readonly url?: string
+  readonly secretRef?: KeyRef
+  /** Only of the format `Slack`. */
+  readonly urlSecretRef?: KeyRef
   readonly events: readonly WebhookEventType[]
   readonly paused: boolean
 }
@@ -24,12 +28,23 @@ export interface WebhookSpec extends PreviousSecretSpec {
 export const WEBHOOK_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'Sends events of the organisation to an address of yours.',
-  required: ['organizationRef', 'url', 'secretRef', 'events'],
+  required: ['organizationRef', 'events'],
   properties: {
     organizationRef: resourceRef('The Organization this belongs to.', "the organisation's `allowedNamespaces`"),
     displayName,
-    url: address('outbound', 'The address that events are posted to.'),
-    secretRef: keyRef('Key of a Secret that signs what is posted: `whsec_` and 24 to 64 bytes in base64.'),
+    format: {
+      type: 'string',
+      description: '`Standard`: signed, to an address of yours. `Slack`: as messages in a channel (docs/slack.md).',
+      enum: WEBHOOK_FORMATS,
+      default: 'Standard',
+    },
+    url: address('outbound', 'The address that events are posted to; only with the format Standard.'),
+    secretRef: keyRef(
+      'Key of a Secret that signs what is posted: `whsec_` and 24 to 64 bytes in base64; only with the format Standard.',
+    ),
+    urlSecretRef: keyRef(
+      'Key of a Secret with the address of an incoming webhook of Slack; only with the format Slack.',
+    ),
     ...PREVIOUS_SECRET_FIELDS,
     events: {
       type: 'array',
@@ -45,4 +60,32 @@ export const WEBHOOK_SCHEMA: JsonSchema = {
       default: false,
     },
   },
+}
+
+const OF_STANDARD = ['url', 'secretRef'] as const
+const OF_SLACK = ['urlSecretRef'] as const
+const NOT_OF_SLACK = [...OF_STANDARD, 'previousSecretRef', 'previousSecretUntil'] as const
+
+export const WEBHOOK_RULES = [
+  {
+    rule: `self.format != 'Standard' || (${OF_STANDARD.map((field) => `has(self.${field})`).join(' && ')} && !has(self.urlSecretRef))`,
+    message: formProblemOf('Standard'),
+  },
+  {
+    rule: `self.format != 'Slack' || (has(self.urlSecretRef) && ${NOT_OF_SLACK.map((field) => `!has(self.${field})`).join(' && ')})`,
+    message: formProblemOf('Slack'),
+  },
+] as const
+
+/** The first field that is missing for the format of the webhook, or too many; null if its form is right. */
+export function wrongFieldOf(spec: WebhookSpec): string | null {
+  const [needed, excluded] = spec.format === 'Slack' ? [OF_SLACK, NOT_OF_SLACK] : [OF_STANDARD, OF_SLACK]
+  const missing = needed.find((field) => spec[field] === undefined)
+  return missing ?? excluded.find((field) => spec[field] !== undefined) ?? null
+}
+
+export function formProblemOf(format: WebhookFormat): string {
+  return format === 'Slack'
+    ? 'with the format Slack a webhook must have urlSecretRef, and neither url nor a secret'
+    : 'with the format Standard a webhook must have url and secretRef, and no urlSecretRef'
 }

@@ -2,9 +2,11 @@
 
 import type { CatalogOrganizations } from '../catalog.ts'
 import { unmatchedReason } from '../collection/unmatched-reason.ts'
-import type { InstallOutcome, WebhookEventType } from '../model.ts'
+import type { WebhookEventType } from '../model.ts'
 import type { DecisionRecord, InstallRecord } from '../records.ts'
 import type { ReadableRecords } from '../read-record.ts'
+import { toldAlert } from './alert-told.ts'
+import { toldText } from './told-text.ts'
 import { weeklyData } from './weekly-payload.ts'
 
 /** An event, and what it is about. */
@@ -21,27 +23,42 @@ export interface NoticedEvent {
 
 /** Null for an install that is still pending, only counted, or marked as a test: receivers count them. */
 export function eventOfInstall({ install }: InstallRecord): NoticedEvent | null {
-  const { eventType, installPath } = install
-  return outcomeEvent(install, { eventType, ...(installPath === null ? {} : { installPath }) })
+  return outcomeEvent(install)
 }
 
 export function eventOfDecision(record: DecisionRecord): NoticedEvent | null {
-  return outcomeEvent(record, {})
+  return outcomeEvent(record)
 }
 
-type DecidedOutcome = InstallOutcome &
-  Pick<DecisionRecord, 'website' | 'organization' | 'eventId' | 'receivedAtMs' | 'isTest' | 'isCi' | 'isContainer'>
+type DecidedOutcome = Omit<DecisionRecord, 'v' | 'kind' | 'decidedAtMs' | 'retentionDays'>
 
-function outcomeEvent(install: DecidedOutcome, more: object): NoticedEvent | null {
+function outcomeEvent(install: DecidedOutcome): NoticedEvent | null {
   const { website, organization, eventId, receivedAtMs: happenedAtMs, visitId, visitIssuedAtMs } = install
   if (install.isTest) return null
   const of = { organization, website, happenedAtMs, identity: `install ${website} ${eventId}` }
-  const shared = { website, eventId, ...more, ci: install.isCi, container: install.isContainer }
+  const shared = {
+    website,
+    eventId,
+    eventType: install.eventType,
+    ...(install.installPath === null ? {} : { installPath: install.installPath }),
+    ci: install.isCi,
+    container: install.isContainer,
+    place: toldText(install.place),
+    version: toldText(install.productVersion),
+  }
   if (install.resolution === 'unmatched')
     return { ...of, type: 'install.unmatched', data: { ...shared, reason: unmatchedReason(install) ?? 'no_receipt' } }
   if (install.resolution !== 'matched' || visitId === null) return null
   const visitAt = visitIssuedAtMs === null ? {} : { visitAt: new Date(visitIssuedAtMs).toISOString() }
   return { ...of, type: 'install.matched', data: { ...shared, policy: install.selectionPolicy, visitId, ...visitAt } }
+}
+
+/** Null for a rule that only a later release knows. */
+export function eventOfAlert(record: ReadableRecords['alert']): NoticedEvent | null {
+  const alert = toldAlert(record)
+  if (alert === null) return null
+  const { id, organization, website, state, atMs: happenedAtMs } = record
+  return { organization, website, type: `alert.${state}`, happenedAtMs, identity: `alert ${id} ${state}`, data: alert }
 }
 
 /** Only for endings that people can do something about. */

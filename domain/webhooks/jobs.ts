@@ -6,6 +6,7 @@ import { MINUTE_MS } from '../durations.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { encodeRecord, recordKey, type WebhookAttemptRecord, type WebhookJob } from '../records.ts'
 import type { NoticedEvent } from './events.ts'
+import { hourDueAtMs, hourEvent, isToldByHour } from './slack-hour.ts'
 import { WEBHOOK_MESSAGES, type WebhookPayload } from './payloads.ts'
 
 type JobOwner = { readonly id: string; readonly logRetentionDays: number }
@@ -16,20 +17,39 @@ interface JobTools {
   readonly catalogNumber: number
 }
 
-/** For the webhooks in force that want the event. A paused webhook gets none. */
+/** Whether any webhook in force wants the event. A paused webhook gets none. */
+export function wantsAny(event: NoticedEvent, organization: Pick<Organization, 'webhooks'>): boolean {
+  return webhooksWanting(event, organization).length > 0
+}
+
+function webhooksWanting({ type }: NoticedEvent, { webhooks }: Pick<Organization, 'webhooks'>): readonly Webhook[] {
+  return webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(type))
+}
+
+/** One for each webhook that wants the event; of the format Slack one for all installs of an hour, which each of them gives again. */
 export function webhookJobs(
   event: NoticedEvent,
   organization: JobOwner & Pick<Organization, 'webhooks'>,
-  { sha256Hex, catalogNumber }: JobTools,
+  tools: JobTools,
 ): readonly WebhookJob[] {
-  const wanting = organization.webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(event.type))
-  return wanting.map(({ id }) => {
-    const { type, website, data, happenedAtMs, identity } = event
-    const messageId = idOf(happenedAtMs, sha256Hex(`${organization.id}\n${id}\n${identity}`))
-    const payload: WebhookPayload = { type, timestamp: new Date(happenedAtMs).toISOString(), data }
-    const forMs = LIMITS.webhookTryMs
-    return jobOf({ organization, webhook: id, website, messageId, payload, happenedAtMs, forMs, catalogNumber })
+  return webhooksWanting(event, organization).map((webhook) => {
+    const isOfHour = webhook.format === 'Slack' && isToldByHour(event)
+    if (!isOfHour) return eventJob(event, webhook.id, organization, tools)
+    const hour = hourEvent(event)
+    return { ...eventJob(hour, webhook.id, organization, tools), dueAtMs: hourDueAtMs(hour.happenedAtMs) }
   })
+}
+
+function eventJob(
+  { type, website, data, happenedAtMs, identity }: NoticedEvent,
+  webhook: Webhook['id'],
+  organization: JobOwner,
+  { sha256Hex, catalogNumber }: JobTools,
+): WebhookJob {
+  const messageId = idOf(happenedAtMs, sha256Hex(`${organization.id}\n${webhook}\n${identity}`))
+  const payload: WebhookPayload = { type, timestamp: new Date(happenedAtMs).toISOString(), data }
+  const forMs = LIMITS.webhookTryMs
+  return jobOf({ organization, webhook, website, messageId, payload, happenedAtMs, forMs, catalogNumber })
 }
 
 /** How long a test may wait to be sent; it is sent only once. */

@@ -1,9 +1,10 @@
 /**
  * The one table of event webhooks: when each is sent, with what data, and an example. Receivers rely on it: fields may be added,
- * but none is ever removed. Data are IDs and reasons of this service, and never identifiers of visitors and machines, addresses
- * or referring pages.
+ * but none is ever removed. Data are IDs and reasons of this service, and names of sources and campaigns; never identifiers of visitors
+ * and machines, addresses or referring pages.
  */
 
+import { ALERT_ENDS, ALERT_KINDS, ARRIVALS } from '../alerts/alert.ts'
 import { EVENT_TYPES, WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../model.ts'
 import { PROVIDER_IDS } from '../providers/index.ts'
 import { objectSchema, type JsonSchema } from '../schema/json-schema.ts'
@@ -33,12 +34,14 @@ const eventId = textData('ID of the install event, as the hook sent it.')
 const INSTALL = {
   website,
   eventId,
-  eventType: one('Which event it is; absent if the install was decided later than it was reported.', EVENT_TYPES),
-  installPath: textData('ID of the install path; absent if there is none, or the install was decided later.'),
+  eventType: one('Which event it is.', EVENT_TYPES),
+  installPath: textData('ID of the install path; absent if there is none.'),
   ci: flagData('Whether it ran in CI.'),
   container: flagData('Whether it ran in a container.'),
+  place: textData('Where the command stood, as the hook said; empty if it said nothing.'),
+  version: textData('Version of the product, as the hook said; empty if it said nothing.'),
 }
-const INSTALL_REQUIRED = ['website', 'eventId', 'ci', 'container']
+const INSTALL_REQUIRED = ['website', 'eventId', 'eventType', 'ci', 'container', 'place', 'version']
 const DELIVERY = {
   website,
   eventId,
@@ -47,8 +50,39 @@ const DELIVERY = {
   reason: textData('Why, as docs/deliveries.md lists the reasons.'),
   attempts: { type: 'integer', description: 'Attempts that were made.', minimum: 0 },
 } as const satisfies Record<string, JsonSchema>
+const numberData = (description: string): JsonSchema => ({ type: 'integer', description })
+const ALERT = {
+  alert: textData('ID of the alert, the same when it is opened and closed.'),
+  rule: one('What was judged, as `spec.alerts` of the Organization calls it.', ALERT_KINDS),
+  of: one('What does not arrive; absent for other rules.', ARRIVALS),
+  website: textData('ID of the website; absent if it is about the organisation.'),
+  period: textData("The day of the organisation's time zone that opened it, or the month: 2026-11-27, 2026-11."),
+  value: numberData('What was measured; a rate in per cent.'),
+  expected: numberData('What is usual; of deliveries and quotas the whole.'),
+  threshold: numberData('From which value on it is opened, in the unit of the rule.'),
+  message: textData('The same in words.'),
+}
+const ALERT_REQUIRED = ['alert', 'rule', 'period', 'value', 'expected', 'threshold', 'message']
+const ACME_ALERT = {
+  alert: '7a1d0c52e86f4b39a5c1d20f9b8e7a64',
+  rule: 'InstallsDown',
+  website: 'acme-dev',
+  period: '2026-11-27',
+  value: 12,
+  expected: 40,
+  threshold: 50,
+  message: 'acme-dev: 12 installs on 27 November 2026; the same weekday usually has 40.',
+}
 const ACME = { website: 'acme-dev', eventId: '2f0c6f6c-6a3e-4f5e-9c57-0d6d7a3f6f11' }
-const ACME_INSTALL = { ...ACME, eventType: 'install_completed', installPath: 'cli', ci: false, container: false }
+const ACME_INSTALL = {
+  ...ACME,
+  eventType: 'install_completed',
+  installPath: 'cli',
+  ci: false,
+  container: false,
+  place: '',
+  version: '1.4.0',
+}
 const ACME_DELIVERY = { ...ACME, destination: 'acme-ga4', provider: 'ga4' }
 
 export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMessageRow } = {
@@ -60,6 +94,12 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
         policy: textData('How the visit was chosen.'),
         visitId: textData('ID of the visit.'),
         visitAt: textData('When the visit began, RFC 3339; absent if that is not known.'),
+        source: textData(
+          'Where the visit came from, by name; empty if it was direct. Absent, as are the next three, if the visit is not known.',
+        ),
+        medium: textData('How it came, for example `referral` or `cpc`; empty if there is none.'),
+        campaign: textData('Its campaign; empty if there is none.'),
+        landingPath: textData('Path of the page that the visitor landed on, without query; empty if it is not known.'),
       },
       [...INSTALL_REQUIRED, 'policy', 'visitId'],
     ),
@@ -68,6 +108,10 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
       policy: 'latest_visit',
       visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e',
       visitAt: '2026-11-22T05:12:00.000Z',
+      source: 'news.ycombinator.com',
+      medium: 'referral',
+      campaign: '',
+      landingPath: '/docs/install',
     },
   },
   'install.unmatched': {
@@ -143,6 +187,21 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
       'message',
     ]),
     example: { website: 'acme-dev', message: 'spec.primaryOrigin: another website has this origin' },
+  },
+  'alert.opened': {
+    when: 'an alert is opened: a day had far fewer installs than usual, for example ([alerts](alerts.md))',
+    data: objectSchema(ALERT, ALERT_REQUIRED),
+    example: ACME_ALERT,
+  },
+  'alert.closed': {
+    when: 'an alert is closed',
+    data: objectSchema({ ...ALERT, end: one('Why it was closed.', ALERT_ENDS) }, [...ALERT_REQUIRED, 'end']),
+    example: {
+      ...ACME_ALERT,
+      value: 44,
+      message: 'acme-dev: No longer: fewer installs than usual (since 27 November 2026).',
+      end: 'usual',
+    },
   },
   test: {
     when: 'a person requests a test',

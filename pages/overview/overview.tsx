@@ -6,6 +6,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { mayDo } from '../../domain/people/roles.ts'
+import { AlertsOnOverview } from '../alerts/on-overview.tsx'
 import { overviewFilters, overviewPath, overviewQuery, type Overview, type OverviewFilters } from '../data/overview.ts'
 import { linkForm } from '../data/links.ts'
 import { dateParameters } from '../data/period.ts'
@@ -64,6 +65,7 @@ function OverviewOf({ organization, filters, mayShare }: OverviewOfProps): React
         )
       }
     >
+      {isBegun && <AlertsOnOverview organization={organization} website={filters.website} />}
       {isBegun && <ValueFilterBar organization={organization} filters={filters} bounds={dateParameters(filters)} />}
       <Problem error={error} />
       <Waiting what="the overview" query={query} queryKey={options.queryKey} />

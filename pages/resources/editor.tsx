@@ -173,16 +173,21 @@ function withSecret(secrets: readonly NewSecret[], secret: NewSecret): readonly 
 /** Set by the service, by billing, or for installations of the operator; visible in the YAML. */
 const NOT_OFFERED = new Set(['organizationRef', 'installation', 'tenant', 'allowedNamespaces', 'id', 'plan', 'billing'])
 /** A webhook's secret is changed on its own page, where the new one is shown once. */
-const SECRETS_OF_WEBHOOKS = new Set(['secretRef', 'previousSecretRef', 'previousSecretUntil'])
+const SECRETS_OF_WEBHOOKS = new Set(['format', 'secretRef', 'previousSecretRef', 'previousSecretUntil'])
 const BLOCKS: ReadonlyMap<string, string> = new Map(
   Object.values(PROVIDER_DESCRIPTORS).map(({ id, block }) => [block.field, id]),
 )
+
+/** The address of a channel of Slack is a secret, that of others a text. */
+function addressNotOf({ format }: ResourceSpec): string {
+  return format === 'Slack' ? 'url' : 'urlSecretRef'
+}
 
 /** For a destination, only the block of its provider. */
 function offeredFields(kind: ResourceKind, spec: ResourceSpec): readonly string[] {
   return Object.keys(SPEC_SCHEMAS[kind].properties ?? {}).filter((field) => {
     if (NOT_OFFERED.has(field)) return false
-    if (kind === 'Webhook') return !SECRETS_OF_WEBHOOKS.has(field)
+    if (kind === 'Webhook') return !SECRETS_OF_WEBHOOKS.has(field) && field !== addressNotOf(spec)
     const block = BLOCKS.get(field)
     return kind !== 'Destination' || block === undefined || block === spec['provider']
   })

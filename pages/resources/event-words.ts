@@ -13,6 +13,8 @@ const EVENTS: Readonly<Record<string, string>> = {
   'stream.failing': 'A log stream fails',
   'summary.weekly': 'The numbers of a week',
   'website.not_accepted': 'A website is not accepted',
+  'alert.opened': 'An alert was opened',
+  'alert.closed': 'An alert was closed',
   test: 'Test',
 }
 

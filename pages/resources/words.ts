@@ -124,6 +124,9 @@ const LABELS: Readonly<Record<string, string>> = {
   ignoredReferrers: 'Referrers that are no source',
   ci: 'Installs in CI and containers',
   repeats: 'Upgrades, reinstalls and later events',
+  kind: 'What is judged',
+  off: 'No such alert',
+  urlSecretRef: 'Address of the channel',
 }
 
 /** Descriptions of fields are those of the docs, which are read beside YAML; these name what a form shows otherwise. */
@@ -144,6 +147,16 @@ const VALUES: Readonly<Record<string, (value: string) => string | undefined>> = 
   events: eventWords,
   kinds: lineKind,
   selectionPolicy: (policy) => POLICIES[policy]?.name,
+  kind: (kind) => ALERTS[kind],
+}
+
+const ALERTS: Readonly<Record<string, string>> = {
+  InstallsDown: 'Fewer installs than usual',
+  InstallsUp: 'More installs than usual',
+  MatchRateDown: 'Fewer installs are matched',
+  NothingArrives: 'Nothing arrives',
+  DeliveriesFailing: 'Deliveries are failing',
+  QuotaNear: 'The monthly quota is nearly used up',
 }
 
 function providerName(value: string): string | undefined {

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'overview' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'links' | 'account'}`
+  readonly to: `/app/$organization/${'overview' | 'alerts' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'links' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -18,6 +18,7 @@ export const NAVIGATION: readonly PageGroup[] = [
     title: 'Start',
     pages: [
       { to: '/app/$organization/overview', title: 'Overview', key: 'v' },
+      { to: '/app/$organization/alerts', title: 'Alerts', key: 'b' },
       { to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
     ],
   },

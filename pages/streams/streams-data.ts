@@ -4,6 +4,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
+import { keepSecret, save } from '../data/resources.ts'
 
 /** Something that a stream left out. */
 export type StreamGap = ListedStream['gaps'][number]
@@ -126,6 +127,23 @@ interface NewWebhook {
   readonly events: readonly string[]
 }
 
-export function makeWebhook(organization: string, wanted: NewWebhook): Promise<JsonFrom<'createWebhook'>> {
-  return ask(path(WEBHOOKS, { organization }), { method: 'POST', body: wanted })
+/** Made, with the secret that is shown once; null: its secret is its address. */
+export interface MadeWebhook {
+  readonly namespace: string
+  readonly name: string
+  readonly secret: string | null
+}
+
+export function makeWebhook(organization: string, wanted: NewWebhook): Promise<MadeWebhook> {
+  return ask<JsonFrom<'createWebhook'>>(path(WEBHOOKS, { organization }), { method: 'POST', body: wanted })
+}
+
+const ADDRESS_KEY = 'url'
+
+/** The address becomes a Secret first. */
+export async function makeSlackWebhook(organization: string, { url, events }: NewWebhook): Promise<MadeWebhook> {
+  const wanted = { organization, kind: 'Webhook', stored: null, name: '' } as const
+  const name = await keepSecret({ ...wanted, spec: {} }, { [ADDRESS_KEY]: url })
+  const made = await save({ ...wanted, spec: { format: 'Slack', urlSecretRef: { name, key: ADDRESS_KEY }, events } })
+  return { namespace: made.namespace, name: made.name, secret: null }
 }

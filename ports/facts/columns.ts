@@ -4,6 +4,7 @@
  */
 
 import { keysOf } from '../../domain/typed-keys.ts'
+import { ALERT_TABLES } from './alert-tables.ts'
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
 import { COUNTED_INSTALL_COLUMNS } from './counted-install-columns.ts'
 import { SPEND_TABLES } from './spend-tables.ts'
@@ -331,6 +332,7 @@ export const TABLE_COLUMNS = {
     partitionedBy: { column: 'happened_at', span: 'month' },
   },
   ...SPEND_TABLES,
+  ...ALERT_TABLES,
   /** Inserted last, so that a mark exists only after its facts. */
   hour_marks: {
     columns: {
@@ -364,6 +366,7 @@ export const DERIVED_TABLES = [
   'mail_choices',
   'spend_rows',
   'spend_imports',
+  'alerts',
 ] as const
 export type DerivedTable = (typeof DERIVED_TABLES)[number]
 

@@ -8,6 +8,7 @@
 import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FoundKey } from '../../domain/logs/first-records.ts'
 import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
+import { ALERT_JUDGING_QUERIES } from './pages/alerts.ts'
 import { COUNTING_QUERIES } from './counting.ts'
 import { DECIDING_QUERIES } from './deciding.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
@@ -133,6 +134,7 @@ export const QUERIES = {
   ...STREAM_QUERIES,
   ...DECIDING_QUERIES,
   ...COUNTING_QUERIES,
+  ...ALERT_JUDGING_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}

@@ -11,9 +11,9 @@ export const ROLE_ENGINES = {
   'facts-writer': ['eventLog', 'facts'],
   state: ['eventLog', 'hotState', 'facts'],
   dispatch: ['eventLog', 'hotState', 'facts'],
-  rollup: ['facts'],
+  rollup: ['eventLog', 'facts'],
   streams: ['eventLog', 'hotState', 'facts'],
-  webhooks: ['eventLog', 'hotState'],
+  webhooks: ['eventLog', 'hotState', 'facts'],
   ...everyProvider(['eventLog', 'hotState']),
 } as const satisfies Readonly<Record<(typeof DELIVERY_ROLES)[number], readonly (typeof ENGINES)[number][]>>
 

@@ -18,6 +18,7 @@ import {
   parseLogFormat,
   parseLogLevel,
   parseNetworks,
+  parseOriginUrl,
   parsePath,
   parsePrices,
   parseSecret,
@@ -135,6 +136,14 @@ export const SETTINGS = {
     parse: parseNetworks,
     fallback: '',
     fallbackDoc: 'none',
+  },
+  slackUrl: {
+    option: null,
+    env: 'WHENCE_SLACK_URL',
+    placeholder: 'URL',
+    doc: 'Origin of the addresses that webhooks of the format Slack may have, for tests.',
+    parse: parseOriginUrl,
+    fallback: 'https://hooks.slack.com',
   },
   streamAllow: {
     option: '--stream-allow',

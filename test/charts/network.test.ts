@@ -27,10 +27,10 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
-  rollup: ['clickhouse'],
+  rollup: ['clickhouse', 'kafka', 'kubernetes'],
   streams: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   migrate: ['clickhouse', 'kafka'],
-  webhooks: ['internet', 'kafka', 'kubernetes', 'redis'],
+  webhooks: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   ...Object.fromEntries(PROVIDERS.map((name) => [name, ['internet', 'kafka', 'kubernetes', 'redis']])),
   test: ['api'],
 }

@@ -2,6 +2,7 @@
 
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import type { EntryPlace } from '../../delivery/facts-writer/fact-rows.ts'
+import type { AlertRecord } from '../../domain/alerts/alert.ts'
 import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
 import type { Install } from '../../domain/model.ts'
 import type {
@@ -168,8 +169,8 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
 
 /** The decision that a pending install is matched to a visit; or not, if `changes` say so. */
 export function decisionRecord({ install }: InstallRecord, changes: Partial<DecisionRecord> = {}): DecisionRecord {
-  const { website, organization, eventId, installationId, receivedAtMs, isCi, isContainer, deliveries, answer } =
-    install
+  const { website, organization, eventId, eventType, installationId, installPath, receivedAtMs } = install
+  const { productVersion, place, isCi, isContainer, deliveries, answer } = install
   const outcome = {
     resolution: 'matched',
     selectionPolicy: 'latest_visit',
@@ -187,7 +188,11 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     website,
     organization,
     eventId,
+    eventType,
     installationId,
+    installPath,
+    productVersion,
+    place,
     receivedAtMs,
     isCi,
     isContainer,
@@ -284,6 +289,26 @@ export function activityRecord(changes: Partial<ActivityRecord> = {}): ActivityR
     subject: 'visits',
     message: 'More than 6,000 visits a minute.',
     logRetentionDays: 30,
+    ...changes,
+  }
+}
+
+export function alertRecord(changes: Partial<AlertRecord> = {}): AlertRecord {
+  return {
+    v: 1,
+    kind: 'alert',
+    id: unique('alert'),
+    organization: 'acme',
+    website: 'acme',
+    rule: 'InstallsDown',
+    of: '',
+    period: '2026-11-27',
+    state: 'opened',
+    atMs: SAMPLE_MS,
+    value: 12,
+    expected: 40,
+    threshold: 50,
+    catalogNumber: 1,
     ...changes,
   }
 }

@@ -444,6 +444,7 @@ describe('Facts on chDB', () => {
     expect(kept.map(({ name }) => name)).to.include.members([
       'activations',
       'activity',
+      'alerts',
       'attempts',
       'counted_installs',
       'decision_replay_results',

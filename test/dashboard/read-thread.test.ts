@@ -55,6 +55,7 @@ type ReadingRoute = (typeof READING_ROUTES)[number]
 const ASKED: Readonly<Record<ReadingRoute, string>> = {
   websites: 'websites',
   overview: 'overview',
+  alerts: 'alerts',
   funnel: `funnel?${PERIOD}`,
   sources: `sources?by=page&${PERIOD}`,
   match: `match?website=acme-one&${PERIOD}`,

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { until } from '../../fixtures/until.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { Receiver, SECRET } from '../delivery/webhooks/receiver.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
@@ -38,7 +39,15 @@ describe('webhook events about people and plans', () => {
     await stage.apply('hook.yaml', HOOK)
     const { eventLog, hotState, catalog, nowMs } = stage
     role = await startWebhooks(
-      { eventLog, hotState, nowMs, randomness: createRandomness(), telemetry: { logger: SILENT_LOGGER }, catalog },
+      {
+        eventLog,
+        hotState,
+        facts: new FactsDouble(),
+        nowMs,
+        randomness: createRandomness(),
+        telemetry: { logger: SILENT_LOGGER },
+        catalog,
+      },
       receiver.outbound(),
     )
     owner = await stage.signIn(OWNER)

@@ -1005,6 +1005,36 @@ describe('compileCatalog', () => {
       expect(JSON.stringify([...catalog.organizations])).not.to.match(/secret-before|present-secret/)
     })
 
+    it('of the format Slack have an address that is a secret, beside the catalog and never in it', () => {
+      const spec = {
+        format: 'Slack',
+        urlSecretRef: { name: 'keys', key: 'slack' },
+        url: undefined,
+        secretRef: undefined,
+      }
+      const values = { hook: 'x', slack: 'https://hooks.slack.com/services/canary' }
+      const { catalog, credentials, problems } = compile(ACME, secret('keys', values), webhook('channel', spec))
+      expect(problems).to.deep.equal([])
+      expect(catalog.organizations.get('acme')?.webhooks[0]).to.include({ format: 'Slack', url: '' })
+      expect(credentials.get('Webhook/default/channel')).to.deep.equal({ url: values.slack })
+      expect(JSON.stringify([...catalog.organizations])).not.to.include('canary')
+    })
+
+    it('have exactly one of the two forms', () => {
+      const urlSecretRef = { name: 'keys', key: 'hook' }
+      for (const [changes, field] of [
+        [{ url: undefined }, '/spec/url'],
+        [{ secretRef: undefined }, '/spec/secretRef'],
+        [{ urlSecretRef }, '/spec/urlSecretRef'],
+        [{ format: 'Slack', url: undefined, secretRef: undefined }, '/spec/urlSecretRef'],
+        [{ format: 'Slack', urlSecretRef, secretRef: undefined }, '/spec/url'],
+        [{ format: 'Slack', urlSecretRef, url: undefined }, '/spec/secretRef'],
+      ] as const) {
+        const { problems } = compile(ACME, KEYS, webhook('w', changes))
+        expect(problems[0], JSON.stringify(changes)).to.include({ field, reason: 'InvalidField' })
+      }
+    })
+
     it('require their Secrets, a public address and existing types of events', () => {
       expect(findings(compile(ACME, webhook('w')))).to.deep.equal([
         'Webhook/w RefNotFound spec.secretRef.name: there is no Secret keys in namespace default',

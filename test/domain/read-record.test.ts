@@ -9,6 +9,7 @@ import { memberOf } from '../../domain/strict-json.ts'
 import {
   activationRecord,
   activityRecord,
+  alertRecord,
   decisionRecord,
   deliveryRecord,
   installRecord,
@@ -28,6 +29,7 @@ const WHOLE: { readonly [K in ReadableKind]: object } = {
   decision: decisionRecord(INSTALL),
   delivery: deliveryRecord(),
   activity: activityRecord(),
+  alert: alertRecord(),
   job: JOB,
   parkedInstall: { v: 1, record: INSTALL, firstSeenAtMs: 1, dueAtMs: 2 },
   waitingActivation: { v: 1, record: ACTIVATION, dueAtMs: 2 },

@@ -13,6 +13,7 @@ import { WEEKLY_EXAMPLE } from '../../domain/webhooks/weekly-payload.ts'
 import { checkSchema } from '../../domain/schema/check-schema.ts'
 import {
   eventOfActivity,
+  eventOfAlert,
   eventOfDecision,
   eventOfDelivery,
   eventOfInstall,
@@ -20,7 +21,16 @@ import {
 } from '../../domain/webhooks/events.ts'
 import { webhookJobs, webhookTestJob } from '../../domain/webhooks/jobs.ts'
 import { WEBHOOK_MESSAGES, webhookSchemaDocument, type WebhookPayload } from '../../domain/webhooks/payloads.ts'
-import { activityRecord, decisionRecord, deliveryRecord, installRecord } from '../contract/fact-samples.ts'
+import { toldText } from '../../domain/webhooks/told-text.ts'
+import { visitToldBy, withVisit } from '../../domain/webhooks/visit-told.ts'
+import {
+  activityRecord,
+  alertRecord,
+  decisionRecord,
+  deliveryRecord,
+  installRecord,
+  visit as plainVisitOf,
+} from '../contract/fact-samples.ts'
 import { ROOT } from '../tidy/source-files.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
@@ -30,6 +40,7 @@ const HOOK = {
   namespace: 'default',
   objectName: 'events',
   displayName: 'Events',
+  format: 'Standard' as const,
   url: 'https://a.dev/',
   events: WEBHOOK_EVENT_TYPES,
   isPaused: false,
@@ -43,6 +54,20 @@ const sha = (text: string): string =>
     .toString(16)
     .padStart(64, '0')
 
+/** What a visitor may write into an address. */
+const HOSTILE = '<!channel> ${jndi:x} "}],\u202e\n__proto__'
+
+function withHostileVisit(event: NoticedEvent | null): NoticedEvent | null {
+  const page = `https://acme.dev/install/anna@acme.dev?email=${CANARY}`
+  const traffic = {
+    source: `https://www.news.example/item?id=${CANARY}`,
+    medium: HOSTILE,
+    campaign: `//x.example/${CANARY}`,
+    channel: CANARY,
+  }
+  return event === null ? null : withVisit(event, { ...plainVisitOf({ landingPage: page }), traffic })
+}
+
 function everyEvent(): readonly (NoticedEvent | null)[] {
   const visit = { resolution: 'matched', visitId: 'ab'.repeat(16), visitIssuedAtMs: 1_795_000_000_000 } as const
   const machine = { installationId: CANARY, timezone: CANARY, language: CANARY, platform: CANARY }
@@ -51,6 +76,7 @@ function everyEvent(): readonly (NoticedEvent | null)[] {
   const changed = { type: 'object_changed', website: '', actor: CANARY } as const
   return [
     eventOfInstall(installRecord({ ...visit, ...machine })),
+    withHostileVisit(eventOfInstall(installRecord({ ...visit, ...machine, place: HOSTILE, productVersion: HOSTILE }))),
     eventOfInstall(installRecord({ ...machine, resolution: 'unmatched', visitId: null, installPath: null })),
     eventOfDecision(decisionRecord(installRecord({ ...machine, resolution: 'pending' }))),
     eventOfDelivery(deliveryRecord({ status: 'failed', reason: 'refused', detail: CANARY })),
@@ -71,6 +97,9 @@ function everyEvent(): readonly (NoticedEvent | null)[] {
       website: '',
       summary: { ...WEEKLY_EXAMPLE, before: null },
     }),
+    eventOfAlert(alertRecord()),
+    eventOfAlert(alertRecord({ rule: 'NothingArrives', of: 'copies', state: 'closed', end: 'usual' })),
+    eventOfAlert(alertRecord({ rule: 'QuotaNear', website: '', period: '2026-11' })),
   ]
 }
 
@@ -105,6 +134,31 @@ describe('payloads of webhooks', () => {
   it('name nobody: neither machines nor persons nor what providers said', () => {
     expect(JSON.stringify(posted())).not.to.include(CANARY)
     expect(JSON.stringify(posted())).not.to.match(/https?:/)
+  })
+
+  it('say the name of a source and the path of a landing page, and no address, query or mail address', () => {
+    const hostile = posted().find(({ data }) => data['source'] === 'news.example')
+    expect(hostile?.data).to.include({
+      medium: '<!channel> ${jndi:x} "}],\ufffd\ufffd__proto__',
+      campaign: 'x.example',
+      landingPath: '/install/…',
+    })
+    expect(toldText('Hacker News')).to.equal('Hacker News')
+    expect(toldText('acme.dev/from?x=1')).to.equal('acme.dev')
+    expect(toldText('a/b test')).to.equal('a/b test')
+    expect(toldText('https://')).to.equal('')
+  })
+
+  it('say of a decided install what they say of one that was decided at once', () => {
+    const pending = installRecord({ resolution: 'pending', place: 'readme', productVersion: '2.0.0' })
+    const event = eventOfDecision(decisionRecord(pending))
+    expect(event?.data).to.include({
+      eventType: 'install_completed',
+      installPath: 'cli',
+      place: 'readme',
+      version: '2.0.0',
+    })
+    expect(event === null ? null : visitToldBy(event)?.website).to.equal('acme')
   })
 
   it('are all in the table of the docs, and no others', () => {

@@ -7,6 +7,8 @@ import { connect } from 'node:net'
 
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { webhookKey, type Catalog } from '../../domain/catalog.ts'
+import { visitOf } from '../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
@@ -35,6 +37,8 @@ const STEPS = { webhooks: 'jobs', webhook_attempts: 'an attempt' } as const
 const organization = { id: EVENTS_ORGANIZATION, plan: 'Enterprise', logRetentionDays: 90, webhooks: WEBHOOKS }
 const organizations = new Map([[EVENTS_ORGANIZATION, organization]]) as unknown as Catalog['organizations']
 const credentials = new Map(WEBHOOKS.map((each) => [webhookKey(each), { secret: SECRET }]))
+const facts = new FactsDouble()
+facts.anyVisit = visitOf({})
 await startWebhooks(
   {
     eventLog: {
@@ -48,6 +52,7 @@ await startWebhooks(
         return result
       },
     },
+    facts,
     telemetry: { logger: createLogger({ program: 'test', level: 'fatal' }) },
     nowMs: Date.now,
     randomness: createRandomness(),

@@ -26,6 +26,7 @@ function webhook(name: string, host: string): Webhook {
     namespace: 'default',
     objectName: name,
     displayName: name,
+    format: 'Standard',
     url: `https://${host}/in`,
     events: ['install.matched'],
     isPaused: false,

@@ -158,6 +158,28 @@ function examples(): readonly Example[] {
       add('Organization', firstOf(SPEC_RULES.Organization), of(most), of(most + 1))
     }
   }
+  const ruled = (kind: string, threshold: number) => valid('Organization', { alerts: { rules: [{ kind, threshold }] } })
+  add(
+    'Organization',
+    'alerts.rules: the threshold of InstallsDown',
+    ruled('InstallsDown', 99),
+    ruled('InstallsDown', 100),
+  )
+  add('Organization', 'alerts.rules: the threshold of InstallsUp', ruled('InstallsUp', 101), ruled('InstallsUp', 100))
+  add(
+    'Organization',
+    'alerts.rules: the threshold of MatchRateDown',
+    ruled('MatchRateDown', 99),
+    ruled('MatchRateDown', 100),
+  )
+  add(
+    'Organization',
+    'alerts.rules: the threshold of DeliveriesFailing',
+    ruled('DeliveriesFailing', 100),
+    ruled('DeliveriesFailing', 101),
+  )
+  add('Organization', 'alerts.rules: the threshold of QuotaNear', ruled('QuotaNear', 100), ruled('QuotaNear', 101))
+  add('Organization', 'alerts.rules: NothingArrives has no', ruled('QuotaNear', 1), ruled('NothingArrives', 24))
   const zoned = (timeZone: string) => valid('Organization', { timeZone })
   add('Organization', secondOf(SPEC_RULES.Organization), zoned('Asia/Kolkata'), zoned('Asia/Bangalore'))
   for (const kind of ['Website', 'InstallPath', 'LogStream', 'Webhook', 'Destination'] as const) {
@@ -214,6 +236,10 @@ function senderExamples(add: (kind: ResourceKind, message: string, good: Manifes
     told({ url: 'https://hooks.acme.dev/in' }),
     told({ url: 'http://hooks.acme.dev' }),
   )
+  const urlSecretRef = { name: 'keys', key: 'slack' }
+  const slack = { format: 'Slack', url: undefined, secretRef: undefined, urlSecretRef }
+  add('Webhook', 'with the format Slack', told(slack), told({ ...slack, secretRef }))
+  add('Webhook', 'with the format Standard', told({}), told({ urlSecretRef }))
   const until = (previousSecretUntil: string) => told({ previousSecretRef: secretRef, previousSecretUntil })
   const signedUntil = (previousSecretUntil: string) => {
     const secrets = { secretRef, previousSecretRef: secretRef, previousSecretUntil }

@@ -62,6 +62,7 @@ const WEBHOOK: Webhook = {
   namespace: 'default',
   objectName: 'acme-events',
   displayName: 'Our events',
+  format: 'Standard',
   url: 'https://hooks.acme.dev/in',
   events: ['install.matched', 'delivery.failed', 'limit.reached'],
   isPaused: false,

@@ -4,6 +4,7 @@ import { encodeRecord, recordKey, type MailJob, type ReplayRecord, type WebhookJ
 import {
   activationRecord,
   activityRecord,
+  alertRecord,
   decisionRecord,
   deliveryRecord,
   handoffRecord,
@@ -52,6 +53,7 @@ export function sampleEntries(): readonly SampleEntry[] {
     ['replays', replayOrder()],
     ['webhook_attempts', webhookAttemptRecord({ website: WEBSITE })],
     ['spend', spendImport()],
+    ['alerts', alertRecord({ website: WEBSITE })],
     ['mail', mailNamed('sample-mail')],
     ['mail.5s', mailNamed('sample-mail-again')],
     ['webhooks', webhookJob('sample-told')],

@@ -30,6 +30,7 @@ export const CHAPTERS: readonly Chapter[] = [
     pages: [
       'overview.md',
       'weekly-mail.md',
+      'alerts.md',
       'dashboard.md',
       'people.md',
       'share-a-report.md',
@@ -37,6 +38,7 @@ export const CHAPTERS: readonly Chapter[] = [
       'deliveries.md',
       'streams.md',
       'webhooks.md',
+      'slack.md',
     ],
   },
   {

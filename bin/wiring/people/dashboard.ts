@@ -18,6 +18,7 @@ import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../../dashboard/mail/outbox.ts'
 import type { ReadingHandlers, ReadingParts } from '../../../dashboard/reading.ts'
 import { createDashboardMetrics, type DashboardMetrics } from '../../../dashboard/http/metrics.ts'
+import { toldOfAlerts } from '../../../dashboard/people/alert-letter.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { startDeletingExpired } from '../../../dashboard/people/expired.ts'
 import {
@@ -42,6 +43,7 @@ import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import { createMailChoices, type MailChoices } from '../../../dashboard/weekly/choices.ts'
 import { endPages } from '../../../dashboard/weekly/end-page.ts'
 import { startWeekly } from '../../../dashboard/weekly/make.ts'
+import { startAlertLetters } from '../../../delivery/mail/alert-letters.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
 import { brandName } from '../../../domain/host.ts'
 import type { Refusal } from '../../../domain/errors.ts'
@@ -244,7 +246,23 @@ async function openOutbox(
     () => keepOpening(() => startMailRole(role), { name: 'mail', logger }),
     (opened) => opened.close(),
   )
-  return createOutbox({ eventLog, nowMs, randomness })
+  const outbox = createOutbox({ eventLog, nowMs, randomness })
+  const { directory } = resources
+  const letters = {
+    eventLog,
+    recipients: (organization: string) => toldOfAlerts(directory, organization),
+    put: outbox.put,
+    telemetry: { logger, registry },
+    nowMs,
+  }
+  // Who is told is known once the members were read.
+  const openLetters = () => directory.synced.then(() => startAlertLetters(letters))
+  await lifecycle.startBackground(
+    'letters about alerts',
+    () => keepOpening(openLetters, { name: 'letters about alerts', logger }),
+    (opened) => opened.close(),
+  )
+  return outbox
 }
 
 /** Null without the settings. Rejects if the file of the secret cannot be read or is empty. */

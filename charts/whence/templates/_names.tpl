@@ -71,14 +71,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- /* The delivery side: name of the component, role of the program, holder of credentials (if it has any), values, group and topics on Kafka that say how far behind it is: all that it takes work from (a test compares them), without those of retries, which wait on purpose. */ -}}
 {{- define "whence.deliveryComponents" -}}
-- { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, install_decisions, requests, deliveries, activity, replays, webhook_attempts, spend], scales: true }
+- { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, install_decisions, requests, deliveries, activity, replays, webhook_attempts, spend, alerts], scales: true }
 - { name: state, role: state, values: {{ .Values.state | toJson }}, group: state, topics: [activations], scales: false }
 - { name: dispatch, role: dispatch, values: {{ .Values.dispatch | toJson }}, group: dispatch, topics: [installs], scales: true }
 - { name: rollup, role: rollup, values: {{ .Values.rollup | toJson }}, group: '', topics: [], scales: false }
 {{- if .Values.streams.enabled }}
 - { name: streams, role: streams, holder: streams, values: {{ .Values.streams | toJson }}, group: '', topics: [], scales: false }
 {{- end }}
-- { name: webhooks, role: webhooks, holder: webhooks, values: {{ .Values.webhooks | toJson }}, group: webhooks, topics: [webhooks, installs, install_decisions, deliveries, activity], scales: true }
+- { name: webhooks, role: webhooks, holder: webhooks, values: {{ .Values.webhooks | toJson }}, group: webhooks, topics: [webhooks, installs, install_decisions, deliveries, activity, alerts], scales: true }
 {{- range $id, $values := .Values.providers }}
 {{- if $values.enabled }}
 - name: {{ $id | replace "_" "-" }}

@@ -7,10 +7,10 @@
 {{- $streams := ternary (list "streams") (list) .Values.streams.enabled -}}
 {{- $senders := append (concat $streams $providers) "webhooks" -}}
 {{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
-kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $senders $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
+kafka: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $senders $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
 redis: {{ concat (list "api" "state" "dispatch") $senders $dashboard | toJson }}
-clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $streams $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
-kubernetes: {{ concat (list "operator" "api" "dispatch") $senders $dashboard | toJson }}
+clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup" "webhooks") $streams $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
+kubernetes: {{ concat (list "operator" "api" "dispatch" "rollup") $senders $dashboard | toJson }}
 {{- end -}}
 
 {{- /* What the pods with the dashboard reach of their own, as a YAML list of names among the values. */ -}}

@@ -12,6 +12,7 @@ import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
 import { SPEND_QUERIES } from './spend.ts'
+import { ALERT_QUERIES } from './alerts.ts'
 import { STREAM_PAGE_QUERIES } from './streams.ts'
 import { OUTCOME_QUERIES } from './install-outcomes.ts'
 import { VISIT_QUERIES } from './visits.ts'
@@ -27,6 +28,7 @@ export const PAGE_QUERIES = {
   ...DELIVERY_QUERIES,
   ...REPLAY_PAGE_QUERIES,
   ...SPEND_QUERIES,
+  ...ALERT_QUERIES,
   ...STREAM_PAGE_QUERIES,
   ...OUTCOME_QUERIES,
   ...VISIT_QUERIES,

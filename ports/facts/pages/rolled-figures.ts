@@ -57,8 +57,10 @@ export const rolledSteps = (period: RolledSteps): string => `
   SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
   ARRAY JOIN cells AS cell WHERE ${period.values === undefined ? "cell.1 = ''" : 'has({values:Array(String)}, cell.1)'} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
 
-const MARKS = `SELECT organization, website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
-  FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')} GROUP BY organization, website, hour`
+/** Marks by hour, before what they are grouped by. */
+export const HOUR_MARKS = `SELECT organization, website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
+  FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')}`
+const MARKS = `${HOUR_MARKS} GROUP BY organization, website, hour`
 
 /** The newest first, so that the figures people look at do not wait for a rebuild of years. */
 export const DIRTY_HOURS = `

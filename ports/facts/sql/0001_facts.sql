@@ -665,3 +665,31 @@ ENGINE = {{replacing}}
 ORDER BY (organization, website, id)
 TTL toDateTime(last_day) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
+
+-- Alerts: one row when it was opened, one when it was closed. The ID is a digest of organisation, website, rule and period, so that whatever was
+-- judged twice is here once. Numbers of days, and nothing of anybody.
+CREATE TABLE IF NOT EXISTS alerts {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String) COMMENT 'Empty: about the organisation',
+    id String COMMENT '32 hex digits',
+    state LowCardinality(String) COMMENT 'opened or closed',
+    rule LowCardinality(String),
+    arrival LowCardinality(String) COMMENT 'What does not arrive; empty for other rules',
+    period LowCardinality(String) COMMENT 'The day that opened it, or the month',
+    at DateTime64(3, 'UTC'),
+    value Float64,
+    expected Float64,
+    threshold Float64,
+    end LowCardinality(String) COMMENT 'Why it was closed',
+    catalog_number UInt64,
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, id, state)
+TTL toDateTime(at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};

@@ -18,7 +18,8 @@ import {
   type WebhookJob,
 } from '../../../domain/records.ts'
 import { webhookTestJob } from '../../../domain/webhooks/jobs.ts'
-import { ACME } from '../../../fixtures/delivery/builders.ts'
+import { ACME, visitOf } from '../../../fixtures/delivery/builders.ts'
+import { FactsDouble } from '../../../fixtures/delivery/facts-double.ts'
 import { until } from '../../../fixtures/until.ts'
 import { lmdbEventLog, type LmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../../ports/shared/lmdb/environment.ts'
@@ -45,6 +46,7 @@ describe('an event webhook', function () {
   let secrets: Map<string, Readonly<Record<string, string>>>
   let news: Set<string>
   let catalogNumber: number
+  let facts: FactsDouble
   const randomness = { ...createRandomness(), fraction: () => 0 }
 
   const webhook = (changes: Partial<Webhook> = {}): Webhook => ({
@@ -52,6 +54,7 @@ describe('an event webhook', function () {
     namespace: 'default',
     objectName: 'acme-events',
     displayName: 'Our events',
+    format: 'Standard',
     url: `https://${HOST}/in`,
     events: WEBHOOK_EVENT_TYPES,
     isPaused: false,
@@ -73,6 +76,7 @@ describe('an event webhook', function () {
     role = await startWebhooks(
       {
         eventLog: log,
+        facts,
         randomness,
         nowMs: clock.nowMs,
         telemetry: { logger: SILENT_LOGGER },
@@ -122,6 +126,8 @@ describe('an event webhook', function () {
     role = null
     news = new Set()
     catalogNumber = 1
+    facts = new FactsDouble()
+    facts.anyVisit = visitOf({})
     otherWebhooks = []
     use(webhook())
   })
@@ -152,6 +158,33 @@ describe('an event webhook', function () {
     const [attempt] = await attempts()
     expect(attempt).to.include({ messageId: message?.id, number: 1, state: 'delivered', status: 204, error: '' })
     expect(attempt?.durationMs).to.be.at.least(0)
+  })
+
+  it('says where an install came from once its visit is stored, and after a minute without it what is known', async () => {
+    facts.anyVisit = null
+    await start()
+    const known = 'cd'.repeat(16)
+    const asked = (times: number) =>
+      until(() => {
+        clock.set(clock.nowMs() + 100)
+        return facts.asked.length >= times
+      })
+    await append('installs', matched({ eventId: 'waits', visitId: known }), matched({ eventId: 'never' }))
+    await asked(2)
+    expect(told(), 'nothing is told too early').to.deep.equal([])
+    facts.isAway = true
+    await asked(4)
+    facts.isAway = false
+    facts.show(visitOf({ website: 'acme', organization: 'acme', visitId: known, landingPage: 'https://acme.dev/cli' }))
+    await asked(6)
+    await attempted(1)
+    clock.set(clock.nowMs() + LIMITS.webhookVisitWaitMs)
+    await attempted(2)
+    const data = told().map(({ payload }) => [payload.data['eventId'], payload.data['landingPath']])
+    expect(data).to.deep.equal([
+      ['waits', '/cli'],
+      ['never', undefined],
+    ])
   })
 
   it('has one ID for one event, however often it is on the log', async () => {
