@@ -1,4 +1,4 @@
-/** Routes about people: who is signed in, members and invitations. */
+/** Routes about people: who is signed in, members, invitations, and the weekly mail as each member chooses it for themselves. */
 
 import { Type } from 'typebox'
 
@@ -12,6 +12,7 @@ import { TEXT, TIME, typed } from './shapes.ts'
 const ROLE = oneOf(MEMBER_ROLES)
 const GIVEN_ROLE = oneOf(MEMBER_ROLES, 'The role.')
 const MEMBERS = '/api/organizations/:organization/members'
+const WEEKLY_MAIL = '/api/organizations/:organization/weekly-mail'
 const MEMBER = `${MEMBERS}/:member` as const
 
 /** What writing a member is refused with, whoever asks. */
@@ -151,6 +152,30 @@ export const PEOPLE_ROUTES = {
     rate: 'write',
     refuses: [...OF_MEMBERS, 'last_owner'],
     summary: 'Leave an organisation.',
+    answers: { 204: null },
+  },
+} as const satisfies Record<string, RouteRow>
+
+/** `ended`: by the person, whatever their Member says. `group`: they belong to the organisation by a group. `no_mail`: this service sends no mail. */
+const WEEKLY_MAIL_STATES = ['on', 'off', 'ended', 'group', 'no_mail'] as const
+
+export const WEEKLY_ROUTES = {
+  weeklyMail: {
+    method: 'GET',
+    path: WEEKLY_MAIL,
+    needs: 'Viewer',
+    rate: 'read',
+    summary: 'Whether whoever asks gets the weekly mail, and if not, why.',
+    answers: { 200: Type.Object({ state: oneOf(WEEKLY_MAIL_STATES) }) },
+  },
+  chooseWeeklyMail: {
+    method: 'PUT',
+    path: WEEKLY_MAIL,
+    needs: 'Viewer',
+    rate: 'write',
+    refuses: ['conflict', 'managed_elsewhere', 'mail_not_configured'],
+    summary: 'Turn your own weekly mail on or off. Off holds whatever your Member says.',
+    body: Type.Object({ isOn: Type.Boolean({ description: 'Whether you want it.' }) }),
     answers: { 204: null },
   },
 } as const satisfies Record<string, RouteRow>

@@ -10,7 +10,7 @@ import { KEY_ROUTES } from './keyed.ts'
 import { KEY_ADMIN_ROUTES } from './keys.ts'
 import { LINK_ADMIN_ROUTES, SHARE_ROUTES } from './links.ts'
 import { LOG_ROUTES } from './logs.ts'
-import { PEOPLE_ROUTES } from './people.ts'
+import { PEOPLE_ROUTES, WEEKLY_ROUTES } from './people.ts'
 import { REPLAY_ROUTES } from './replays.ts'
 import { SIGN_IN_ROUTES } from './sign-in.ts'
 import { SPEND_ROUTES } from './spend.ts'
@@ -19,7 +19,6 @@ import { SUPPORT_ROUTES } from './support.ts'
 import { VISIT_ROUTES } from './visits.ts'
 import type { DeclaredJson, AnswerStatus } from './route.ts'
 import { WEBHOOK_ROUTES } from './webhooks.ts'
-import { WEEKLY_ROUTES } from './weekly-mail.ts'
 
 export const ROUTES = {
   ...SIGN_IN_ROUTES,

@@ -3,7 +3,7 @@
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { membersNamed } from '../../domain/people/standing.ts'
 import type { Member } from '../../domain/people/member.ts'
-import type { WEEKLY_ROUTES } from '../api/weekly-mail.ts'
+import type { WEEKLY_ROUTES } from '../api/people.ts'
 import type { Trail } from '../events/trail.ts'
 import { answer, DONE, type CallTo, type HandlersOf, type OrganizationCall } from '../http/call.ts'
 import { readJudged, refusedWrite } from '../people/members.ts'
