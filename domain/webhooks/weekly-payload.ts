@@ -3,17 +3,17 @@
 import { CHANGED_BY, type WeeklySummary } from '../people/weekly-summary.ts'
 import { objectSchema, type JsonSchema } from '../schema/json-schema.ts'
 
-const countField = (description: string): JsonSchema => ({ type: 'integer', description, minimum: 0 })
+const wholeCount = (description: string): JsonSchema => ({ type: 'integer', description, minimum: 0 })
 const day = (description: string): JsonSchema => ({ type: 'string', description })
 
 const FIGURES = {
-  installs: countField('Installs, as the Overview counts them.'),
-  matched: countField('Installs with a visit.'),
-  lookedUp: countField('Installs that were looked up and decided; the match rate is the share of `matched` in them.'),
-  counted: countField('Installs that were counted and not looked up.'),
-  knownSource: countField('Installs whose visit has a source, other than Direct.'),
-  visits: countField('Visits.'),
-  converted: countField('Visits that led to an install within seven days, as far as these are over.'),
+  installs: wholeCount('Installs, as the Overview counts them.'),
+  matched: wholeCount('Installs with a visit.'),
+  lookedUp: wholeCount('Installs that were looked up and decided; the match rate is the share of `matched` in them.'),
+  counted: wholeCount('Installs that were counted and not looked up.'),
+  knownSource: wholeCount('Installs whose visit has a source, other than Direct.'),
+  visits: wholeCount('Visits.'),
+  converted: wholeCount('Visits that led to an install within seven days, as far as these are over.'),
 }
 const figuresSchema = (description: string): JsonSchema => ({
   ...objectSchema(FIGURES, Object.keys(FIGURES)),
@@ -23,8 +23,8 @@ const figuresSchema = (description: string): JsonSchema => ({
 const CHANGE = {
   by: { type: 'string', description: 'What the value is of.', enum: CHANGED_BY },
   value: { type: 'string', description: 'A campaign, a source or a landing page, as visitors brought it along.' },
-  installs: countField('Installs of this value.'),
-  before: countField('Those of the week before.'),
+  installs: wholeCount('Installs of this value.'),
+  before: wholeCount('Those of the week before.'),
 } as const satisfies Record<string, JsonSchema>
 
 export const WEEKLY_DATA: JsonSchema = objectSchema(

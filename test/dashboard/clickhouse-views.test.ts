@@ -33,7 +33,7 @@ describe('the views for BI tools', function () {
   before(async () => {
     facts = await openTestFacts()
     const members = { 'anna@acme.dev': 'Viewer' }
-    const manifests = organizationOf('acme', { members }).replace('plan:', 'timeZone: Europe/Berlin, plan:')
+    const manifests = organizationOf('acme', { members, timeZone: 'Europe/Berlin' })
     stage = await startStage({ manifests: manifests + websiteOf(OF.website, 'acme'), facts, clock })
     cookies = await stage.signIn('anna@acme.dev')
     const machine = { ...OF, installationId: 'upgraded', receivedAtMs: ago(5) }

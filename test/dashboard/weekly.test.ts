@@ -34,7 +34,10 @@ const member = (organization: string, name: string, spec: string): string =>
   `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${organization}-${name} }\nspec: { organizationRef: { name: ${organization} }, ${spec} }\n`
 const INVITED = `email: ivo@acme.dev, role: Admin, mail: { weekly: true }, invitation: { id: ${'ab'.repeat(16)}, expiresAt: '${new Date(NOW_MS + DAY_MS).toISOString().slice(0, 19)}Z' }`
 const MANIFESTS =
-  organizationOf('acme').replace('displayName: acme Ltd', `displayName: 'Acme: "&" <b>', timeZone: Europe/Berlin`) +
+  organizationOf('acme', { timeZone: 'Europe/Berlin' }).replace(
+    'displayName: acme Ltd',
+    `displayName: 'Acme: "&" <b>'`,
+  ) +
   websiteOf(OF.website, 'acme') +
   member('acme', 'anna', 'email: anna@acme.dev, role: Owner, mail: { weekly: true }') +
   member('acme', 'vera', 'email: vera@acme.dev, role: Viewer, mail: { weekly: true }') +

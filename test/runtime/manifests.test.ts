@@ -324,7 +324,7 @@ describe('manifests', () => {
     const lines = formatProblems(await lintFolder({ folder, env: {} })).split('\n')
     expect(lines).to.deep.equal([
       'a.yaml, document 1, line 4: Organization/acme: spec.plan: "Gold" is not one of Free, Standard, Enterprise [InvalidField]',
-      'a.yaml, document 1, line 4: Organization/acme: spec.x: is not a field here; there are displayName, plan, logRetentionDays, timeZone, defaultInstallPath, billing, allowedNamespaces, installation, tenant [UnknownField]',
+      'a.yaml, document 1, line 4: Organization/acme: spec.x: is not a field here; there are displayName, plan, logRetentionDays, timeZone, alerts, defaultInstallPath, billing, allowedNamespaces, installation, tenant [UnknownField]',
     ])
     expect((await lintFolder({ folder: join(folder, 'nowhere'), env: {} }))[0]).to.include({
       reason: 'FolderUnreadable',

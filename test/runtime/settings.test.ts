@@ -298,7 +298,7 @@ describe('compileSettings', () => {
       const given = Object.fromEntries(engines.map((name) => [SETTINGS[name].env, CLUSTER[SETTINGS[name].env]]))
       expect(run(compileSettings('delivery', ['--role', role], given)).settings.role).to.equal(role)
     }
-    expect(ROLE_ENGINES).to.deep.include({ 'facts-writer': ['eventLog', 'facts'], rollup: ['facts'] })
+    expect(ROLE_ENGINES).to.deep.include({ 'facts-writer': ['eventLog', 'facts'], rollup: ['eventLog', 'facts'] })
     expect(ROLE_ENGINES.ga4).to.deep.equal(['eventLog', 'hotState'])
   })
 
