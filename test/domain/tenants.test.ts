@@ -108,6 +108,13 @@ const ATTEMPTS: Readonly<Record<string, Manifest>> = {
   'Webhook.organizationRef': hook({ organizationRef: { name: 'acme' }, secretRef: OWN_HOOK }),
   'Webhook.secretRef': hook({ secretRef: { name: 'keys', key: 'hook' } }),
   'Webhook.previousSecretRef': hook({ secretRef: OWN_HOOK, previousSecretRef: { name: 'keys', key: 'hook' } }),
+  'Webhook.urlSecretRef': resource('Webhook', 'grab', {
+    ...THIEF,
+    organizationRef: { name: 'evil' },
+    format: 'Slack',
+    urlSecretRef: { name: 'keys', key: 'hook' },
+    events: ['alert.opened'],
+  }),
   'Destination.websiteRef': ga4Destination('grab', {
     ...THIEF,
     ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'own', key: 'ga4' } },

@@ -13,7 +13,9 @@ const DECLARED_IN: ReadonlyMap<string, readonly [table: string, beginning: strin
   [path('ports/facts/visits.ts'), ['visits', 'VISIT_COLUMNS = {']],
   [path('ports/facts/counted-install-columns.ts'), ['counted_installs', 'COUNTED_INSTALL_COLUMNS = {']],
 ])
-const COLUMNS = ['columns', 'stream-tables', 'spend-tables'].map((name) => path(`ports/facts/${name}.ts`))
+const COLUMNS = ['columns', 'stream-tables', 'spend-tables', 'alert-tables'].map((name) =>
+  path(`ports/facts/${name}.ts`),
+)
 /** Where rows are made. */
 const ROWS = [
   'delivery/facts-writer/fact-rows.ts',
