@@ -1,14 +1,14 @@
 /** Calls an address given by a tenant, and nothing else: https, public, no redirects, ten seconds and 64 KB in all. */
 
 import { request as startRequest, type ClientRequest } from 'node:http'
-import type { TLSSocket } from 'node:tls'
+import type { Socket } from 'node:net'
 
 import { LIMITS } from '../../domain/limits.ts'
 import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound/address.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import { collectBody, noReply, nothingSeen, replyOf } from '../exchange/partial-reply.ts'
 import type { ProviderReply } from '../providers/provider.ts'
-import { connectVetted, NotConnected, type ConnectParts } from './connect.ts'
+import { connectTrusted, connectVetted, NotConnected, type ConnectParts } from './connect.ts'
 
 interface OutboundRequest {
   /** As the tenant wrote it; it is vetted on every call, because names can be repointed. */
@@ -22,6 +22,8 @@ interface OutboundRequest {
 
 export interface OutboundParts extends Partial<ConnectParts> {
   readonly policy?: OutboundPolicy
+  /** An origin that the operator of the service named: it is called as it is, also without encryption. */
+  readonly trustedOrigin?: string | undefined
   /** Time limit of the whole call, from the name look-up to the last byte; the default is 10 s. */
   readonly callMs?: number
 }
@@ -45,14 +47,14 @@ interface OutboundAnswer {
 
 /** Never rejects. A connection carries one call, so that no later one uses an address that was vetted for this one. */
 export async function callOutbound(request: OutboundRequest, parts: OutboundParts = {}): Promise<OutboundAnswer> {
-  const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs, ...connect } = parts
-  const target = parseOutboundUrl(request.url, policy)
-  if (!target.ok) return outboundAnswer(request, noReply('address_refused', false))
+  const { callMs = LIMITS.webhookMs } = parts
+  const connecting = connectingTo(request.url, parts)
+  if (connecting === null) return outboundAnswer(request, noReply('address_refused', false))
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), callMs)
   try {
-    const socket = await connectVetted(target.value, { policy, ...connect }, deadline.signal)
-    return outboundAnswer(request, await exchanged({ ...request, url: target.value.href }, socket, deadline.signal))
+    const socket = await connecting.connect(deadline.signal)
+    return outboundAnswer(request, await exchanged({ ...request, url: connecting.href }, socket, deadline.signal))
   } catch (error) {
     const failure = error instanceof NotConnected ? error.failure : 'connection'
     return outboundAnswer(request, noReply(deadline.signal.aborted ? 'timeout' : failure, false))
@@ -61,7 +63,27 @@ export async function callOutbound(request: OutboundRequest, parts: OutboundPart
   }
 }
 
-function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSignal): Promise<ProviderReply> {
+interface Connecting {
+  readonly href: string
+  /** @throws NotConnected */
+  readonly connect: (signal: AbortSignal) => Promise<Socket>
+}
+
+/** Null: the address may not be called. */
+function connectingTo(
+  address: string,
+  { policy = PUBLIC_ONLY, callMs: _, trustedOrigin, ...connect }: OutboundParts,
+): Connecting | null {
+  const url = URL.parse(address)
+  if (url !== null && url.origin === trustedOrigin)
+    return { href: url.href, connect: (signal) => connectTrusted(url, signal) }
+  const target = parseOutboundUrl(address, policy)
+  if (!target.ok) return null
+  const { value } = target
+  return { href: value.href, connect: (signal) => connectVetted(value, { policy, ...connect }, signal) }
+}
+
+function exchanged(request: OutboundRequest, socket: Socket, signal: AbortSignal): Promise<ProviderReply> {
   return new Promise((resolve) => {
     const seen = nothingSeen()
     const abort = (): void => finish('timeout')
@@ -93,8 +115,8 @@ function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSig
   })
 }
 
-/** Plain HTTP on a connection that is already encrypted; without an agent none is kept. */
-function startCall(request: OutboundRequest, socket: TLSSocket): ClientRequest {
+/** Plain HTTP on a connection that is already there, and encrypted if it has to be; without an agent none is kept. */
+function startCall(request: OutboundRequest, socket: Socket): ClientRequest {
   const url = new URL(request.url)
   const headers = {
     ...request.headers,

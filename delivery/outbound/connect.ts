@@ -4,10 +4,11 @@
  */
 
 import { Resolver } from 'node:dns/promises'
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/outbound/address.ts'
+import { withoutBrackets } from '../../domain/host.ts'
 import { isProxied, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { openTunnel } from './tunnel.ts'
 
@@ -57,6 +58,18 @@ export async function connectVetted(
       ? await throughProxy(target, parts, proxy, signal)
       : await directly(target, parts, signal)
   return encrypted(socket, target, parts.trustedPem, signal)
+}
+
+/**
+ * Resolves with a connection to what the operator of the service named, which is not vetted and may do without encryption.
+ * @throws NotConnected, at the latest when the signal aborts.
+ */
+export async function connectTrusted({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
+  const host = withoutBrackets(hostname)
+  const isPlain = protocol === 'http:'
+  const socket = connectTcp({ host, port: port === '' ? (isPlain ? 80 : 443) : Number(port) })
+  await opened(socket, 'connect', signal)
+  return isPlain ? socket : encrypted(socket, { host, isLiteral: isIP(host) !== 0 }, undefined, signal)
 }
 
 async function directly(target: OutboundTarget, parts: ConnectParts, signal: AbortSignal): Promise<Socket> {
@@ -137,7 +150,7 @@ async function firstReached(
 
 async function encrypted(
   socket: Socket,
-  { host, isLiteral }: OutboundTarget,
+  { host, isLiteral }: Pick<OutboundTarget, 'host' | 'isLiteral'>,
   trustedPem: string | undefined,
   signal: AbortSignal,
 ): Promise<TLSSocket> {

@@ -87,7 +87,7 @@ async function attempt(
   call: WebhookCall,
 ): Promise<boolean> {
   const startedAtMs = parts.nowMs()
-  const { reply, log } = await callOutbound(call, parts.outbound)
+  const { reply, log } = await callOutbound(call, outboundOf(parts, target))
   const { isTaken, error } = outcomeOf(reply, startedAtMs)
   const retryAfter = reply.headers['retry-after'] ?? null
   const isRefused = target.webhook.format === 'Slack' && isRefusedBySlack(reply.status)
@@ -98,6 +98,11 @@ async function attempt(
   const shown = { startedAtMs, durationMs: parts.nowMs() - startedAtMs, status: reply.status, error, answer }
   await parts.journal.attempted({ job, target }, result, shown)
   return isTaken
+}
+
+function outboundOf({ outbound, slack }: DeliverParts, { webhook }: WebhookRecipient): OutboundParts {
+  const isStoodInFor = webhook.format === 'Slack' && slack.standIn !== undefined
+  return isStoodInFor ? { ...outbound, trustedOrigin: slack.standIn } : outbound
 }
 
 const JSON_BODY = { 'content-type': 'application/json' }
@@ -113,7 +118,7 @@ function signedCall({ job, target }: ToldJob, atMs: number): WebhookCall {
 function slackCall({ slack }: DeliverParts, { target }: ToldJob, body: string): WebhookCall {
   const { url } = target
   const secrets = addressParts(url)
-  return { url: slack.isOwnAddress(url) ? url : '', method: 'POST', headers: JSON_BODY, body, secrets }
+  return { url: slack.targetOf(url), method: 'POST', headers: JSON_BODY, body, secrets }
 }
 
 interface Answered {

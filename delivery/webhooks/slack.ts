@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { WebhookJob } from '../../domain/records.ts'
-import { isSlackAddress } from '../../domain/webhooks/slack-address.ts'
+import { SLACK_ORIGIN, slackTarget } from '../../domain/webhooks/slack-address.ts'
 import { hourOfJob } from '../../domain/webhooks/slack-hour.ts'
 import { slackHour, slackMessage } from '../../domain/webhooks/slack-message.ts'
 import type { WebhookPayload } from '../../domain/webhooks/payloads.ts'
@@ -15,7 +15,10 @@ import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 export interface Slack {
   /** What is posted. Rejects like the facts, of which the message about an hour is made. */
   readonly bodyOf: (job: WebhookJob) => Promise<string>
-  readonly isOwnAddress: (address: string) => boolean
+  /** Where an address is called; empty if it is none of Slack. */
+  readonly targetOf: (address: string) => string
+  /** What stands in for Slack and is called without being vetted, as the operator named it; absent: Slack itself is called. */
+  readonly standIn?: string
   /**
    * Each install gives a job about its hour. `taken`: another one was sent. `later`: another one is being sent, or that cannot be known now. A job
    * about one event is always `mine`.
@@ -28,7 +31,7 @@ export interface Slack {
 interface SlackParts {
   readonly facts: FactsReader
   readonly hotState: JobVerbs
-  /** Of addresses that may be called. */
+  /** That is called. */
   readonly origin: string
 }
 
@@ -48,7 +51,8 @@ export function createSlack({ facts, hotState, origin }: SlackParts): Slack {
     return why
   }
   return {
-    isOwnAddress: (address) => isSlackAddress(address, origin),
+    targetOf: (address) => slackTarget(address, origin) ?? '',
+    ...(origin === SLACK_ORIGIN ? {} : { standIn: origin }),
     async bodyOf(job) {
       const since = hourOfJob(job)
       if (since === null) return JSON.stringify(slackMessage(payloadOf(job)))

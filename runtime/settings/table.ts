@@ -141,7 +141,7 @@ export const SETTINGS = {
     option: null,
     env: 'WHENCE_SLACK_URL',
     placeholder: 'URL',
-    doc: 'Origin of the addresses that webhooks of the format Slack may have, for tests.',
+    doc: 'Origin that webhooks of the format Slack call in place of Slack, for tests. It is not vetted, and may do without encryption.',
     parse: parseOriginUrl,
     fallback: 'https://hooks.slack.com',
   },

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 
 import { WEBHOOK_EVENT_TYPES } from '../../domain/model.ts'
 import { hourOfJob } from '../../domain/webhooks/slack-hour.ts'
-import { isSlackAddress } from '../../domain/webhooks/slack-address.ts'
+import { slackTarget } from '../../domain/webhooks/slack-address.ts'
 import { slackHour, slackMessage, type CountedSource } from '../../domain/webhooks/slack-message.ts'
 import { WEBHOOK_MESSAGES } from '../../domain/webhooks/payloads.ts'
 
@@ -96,7 +96,13 @@ describe('messages for Slack', () => {
   })
 
   it('go to addresses of Slack alone', () => {
-    expect(isSlackAddress('https://hooks.slack.com/services/T0/B0/x')).to.equal(true)
+    const own = 'https://hooks.slack.com/services/T0/B0/x'
+    expect(slackTarget(own)).to.equal(own)
+    const standIn = 'http://127.0.0.1:8123'
+    expect(slackTarget(own, standIn)).to.equal(`${standIn}/services/T0/B0/x`)
+    expect(slackTarget(`${standIn}/services/x`, standIn)).to.equal(`${standIn}/services/x`)
+    expect(slackTarget('https://hooks.slack.com//evil.example/x', standIn)).to.equal(`${standIn}//evil.example/x`)
+    expect(slackTarget(`${standIn}/services/x`)).to.equal(null)
     for (const address of [
       'https://hooks.slack.com',
       'http://hooks.slack.com/services/x',
@@ -107,7 +113,7 @@ describe('messages for Slack', () => {
       'x',
       '',
     ])
-      expect(isSlackAddress(address), address).to.equal(false)
+      expect(slackTarget(address), address).to.equal(null)
   })
 
   it('tell an hour from one event', () => {

@@ -113,7 +113,8 @@ describe('the page Overview', function () {
     })
     await page.goto(`${stage.url}/app/busy/overview`)
     await page.locator('.plot').waitFor()
-    expect(asked.toSorted()).to.deep.equal(['/api/organizations/busy/overview', '/api/organizations/busy/websites'])
+    const one = '/api/organizations/busy'
+    expect(asked.toSorted()).to.deep.equal([`${one}/alerts`, `${one}/overview`, `${one}/websites`])
     const cookies = await stage.signIn('anna@acme.dev')
     const { body } = await stage.ask('GET', '/api/organizations/busy/overview', { cookies })
     expect(await numberOf(page, 'Installs')).to.equal(body['total'].installs.installs.toLocaleString('en'))

@@ -9,7 +9,7 @@ import { TlsServer } from '../support/tls-server.ts'
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 export const OTHER_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
-const CERTIFICATE = testCertificate(['hooks.acme.dev', 'hooks.other.dev'])
+const CERTIFICATE = testCertificate(['hooks.acme.dev', 'hooks.other.dev', 'hooks.slack.com'])
 
 /** How it answers: taken, a status, a redirect, or not at all. */
 export type Mood = 'takes' | 'hangs' | 'redirects' | number

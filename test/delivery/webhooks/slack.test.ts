@@ -1,8 +1,13 @@
 /** Webhooks of the format Slack over the real log, to a real receiver: one message an hour, each once, and what its answers lead to. */
 
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
 import { expect } from 'chai'
 
 import { startWebhooks } from '../../../delivery/webhooks/webhooks.ts'
+import { SLACK_ORIGIN } from '../../../domain/webhooks/slack-address.ts'
 import { webhookKey, type Webhook } from '../../../domain/catalog.ts'
 import { HOUR_MS, hourOf, MINUTE_MS } from '../../../domain/durations.ts'
 import { WEBHOOK_EVENT_TYPES } from '../../../domain/model.ts'
@@ -25,7 +30,7 @@ import { alertRecord, installRecord } from '../../contract/fact-samples.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from '../../contract/lmdb-harness.ts'
 import { Receiver } from './receiver.ts'
 
-const HOST = 'hooks.acme.dev'
+const HOST = 'hooks.slack.com'
 const SECRET_PATH = '/services/T0/B0/canary-of-the-address'
 const CHANNEL: Webhook = {
   id: 'default/channel',
@@ -48,6 +53,7 @@ describe('a webhook of the format Slack', function () {
   let receiver: Receiver
   let facts: FactsDouble
   let address: string
+  let slackUrl: string
   const roles: { close(): Promise<void> }[] = []
   let claims: Map<string, string>
 
@@ -68,7 +74,7 @@ describe('a webhook of the format Slack', function () {
           claimJob: async (name, owner) => (claims.get(name) ?? owner) === owner && claims.set(name, owner).size > 0,
           releaseJob: async (name, owner) => void (claims.get(name) === owner && claims.delete(name)),
         },
-        slackUrl: `https://${HOST}`,
+        slackUrl,
       },
       receiver.outbound(),
     )
@@ -115,6 +121,7 @@ describe('a webhook of the format Slack', function () {
     facts.anyVisit = visitOf({})
     claims = new Map()
     address = `https://${HOST}${SECRET_PATH}`
+    slackUrl = SLACK_ORIGIN
   })
   afterEach(async () => {
     await stop()
@@ -198,5 +205,25 @@ describe('a webhook of the format Slack', function () {
     await attempted(1)
     expect((await attempts())[0]).to.include({ status: 0, error: 'address_refused' })
     expect(receiver.received).to.deep.equal([])
+  })
+
+  it('calls what stands in for Slack on this machine, without encryption, and no other address there', async () => {
+    const asked: string[] = []
+    const standIn = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.end('ok')
+    })
+    await once(standIn.listen(0, '127.0.0.1'), 'listening')
+    slackUrl = `http://127.0.0.1:${(standIn.address() as AddressInfo).port}`
+    await start()
+    await append('alerts', alertRecord({ atMs: clock.nowMs() }))
+    await attempted(1)
+    expect((await attempts())[0]).to.include({ status: 200, error: '' })
+    expect(asked).to.deep.equal([SECRET_PATH])
+    address = 'http://127.0.0.1:1/services/x'
+    await append('alerts', alertRecord({ atMs: clock.nowMs(), state: 'closed', end: 'usual' }))
+    await attempted(2)
+    expect((await attempts())[1]).to.include({ status: 0, error: 'address_refused' })
+    standIn.close()
   })
 })
