@@ -17,9 +17,10 @@ interface TilesProps {
 
 export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
   const shown = metricOf(filters.metric)
+  const isAlone = isCountedAlone(figures.total.installs)
   return (
     <ul className="tiles metrics" aria-label="What the chart shows">
-      {METRICS.map((metric) => (
+      {METRICS.filter(({ id }) => !isAlone || !OF_VISITS_FOUND.has(id)).map((metric) => (
         <li key={metric.id}>
           <Link
             to="."
@@ -42,6 +43,9 @@ export function MetricTiles({ filters, figures }: TilesProps): ReactNode {
     </ul>
   )
 }
+
+/** Installs that nobody looked up have no visit, which says nothing about them. */
+const OF_VISITS_FOUND: ReadonlySet<ShownMetric['id']> = new Set(['known', 'conversion'])
 
 function shownTitle({ id, title }: ShownMetric, figures: OverviewFigures): string {
   return id === 'match' && isCountedAlone(figures.total.installs) ? 'Counted, not looked up' : title
