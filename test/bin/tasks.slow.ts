@@ -26,8 +26,12 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'agents.md': [/claude-code/],
   'campaigns.md': [/launch/, /"campaign":"launch"/],
   'commands.md': [/matched/],
+  'deliveries.md': [],
   'erasure.md': [/1 installations/, /Erased:/],
+  'funnel.md': [/acme\.dev/],
   'ga4.md': [/no problems/, /matched/, /acme-ga4/],
+  'match-rate.md': [],
+  'one-install.md': [/matched/, /install_completed/],
   'spend.md': [/^[0-9a-f]{28}: 1 rows of .* for acme-dev, 12\.50 EUR$/m],
   'unmatched.md': [/no_receipt/, /unmatched/],
 }

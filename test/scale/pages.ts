@@ -123,7 +123,9 @@ function figurePaths(nowMs: number): readonly string[] {
     'filter=source:is:newsletter&filter=campaign:is:launch',
     'filter=referrer:contains:example',
   ].flatMap((filter) => [7, 90].map((days) => `overview?${since(days)}&${filter}`))
-  return [compared, ...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
+  // Visits of one value are counted otherwise than those under several filters.
+  const ofValue = `overview?${since(7)}&bucket=day&filter=source:is:newsletter`
+  return [compared, ofValue, ...pages, ...filtered, ...by, ...spend, ...ofOne, ...whole]
 }
 
 function installPaths(nowMs: number): readonly string[] {
@@ -227,7 +229,16 @@ function logPaths(nowMs: number): readonly string[] {
   ]
   const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
   const lists = filters.flatMap((filter) => bounds.map((bound) => `logs?${bound}${filter}`))
-  return [...lists, 'logs/export?format=text', 'logs/export', 'logs/tail', 'live', 'activity', 'activity?type=export']
+  return [
+    ...lists,
+    'logs/export?format=text',
+    'logs/export',
+    'logs/tail',
+    'live',
+    'alerts',
+    'activity',
+    'activity?type=export',
+  ]
 }
 
 const OTHERS = [
@@ -352,4 +363,4 @@ export function unaskedRoutes(): readonly string[] {
 
 /** What `known` asks for. */
 const SINGLE_THINGS = ['find', 'installs/website/event', 'logs/requests/website/id', 'logs/attempts/website/event/id']
-const WITHOUT_FACTS = /^(members|weekly-mail|websites|resources|keys|invitations|billing|support|personal-data)/
+const WITHOUT_FACTS = /^(members|weekly-mail|websites|resources|keys|links|invitations|billing|support|personal-data)/
