@@ -81,7 +81,11 @@ describe('messages for Slack', () => {
     })
     const message = slackHour({ sinceMs: 0, rows })
     expect(fits(message), JSON.stringify(fits.errors)).to.equal(true)
-    expect(JSON.stringify(message)).to.include('253 more')
+    const texts = message.blocks.flatMap((each) => (each.type === 'section' ? [each.text.text] : []))
+    expect(texts.at(-1)).to.equal(`${300 - (texts.length - 1)} more`)
+    expect(texts.join('').length, 'msg_blocks_too_long').to.be.within(9_000, 13_000)
+    const short = Array.from({ length: 300 }, (_, place) => ({ ...rows[0]!, website: `site-${place}`, source: 's' }))
+    expect(JSON.stringify(slackHour({ sinceMs: 0, rows: short }))).to.include('253 more')
     expect(fits(slackHour({ sinceMs: 0, rows: [] }))).to.equal(true)
   })
 

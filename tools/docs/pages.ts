@@ -151,6 +151,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   slackBlocks: 'Blocks of a message to Slack',
   slackHeaderChars: 'Characters of the header of a message to Slack',
   slackTextChars: 'Characters of any other text of a message to Slack',
+  slackMessageChars: 'Characters of all texts of a message to Slack, about',
   alertRules: 'Rules for alerts of one organisation',
   alertDays: 'Days that alerts are kept',
   apiKeys: 'API keys of one organisation; ended ones do not count',
