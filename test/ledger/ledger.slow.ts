@@ -1,6 +1,6 @@
 /**
  * The independent ledger: a world happens through the real doors of a service, and every number that people act on must be the one that a
- * book kept beside it has, by every dimension, on Sources, Match rate, Funnel and the command line. `ledger.long.ts` has the Overview and what programs read.
+ * book kept beside it has, by every dimension, on Sources, Match rate and Funnel. `ledger.long.ts` has the Overview, the command line and what programs read.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -8,7 +8,6 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 
 import { keepBook, totalOf } from './book.ts'
-import { reportSuite } from './report.suite.ts'
 import { sourcesSuite } from './sources.suite.ts'
 import { ALL, useLedger } from './stage.ts'
 
@@ -37,5 +36,4 @@ describe('the ledger', function () {
   })
 
   sourcesSuite(ledgerOf)
-  reportSuite(ledgerOf)
 })
