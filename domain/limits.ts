@@ -75,7 +75,7 @@ const LIMITS_IN_FORCE = {
   slackBlocks: 50,
   slackHeaderChars: 150,
   slackTextChars: 3_000,
-  slackMessageChars: 12_000,
+  slackMessageChars: 12_500,
   apiKeys: 20,
   shareLinks: 20,
   /** Of an API key or a share link: a year, whichever it is. */
