@@ -18,7 +18,7 @@ export const NAVIGATION: readonly PageGroup[] = [
     title: 'Start',
     pages: [
       { to: '/app/$organization/overview', title: 'Overview', key: 'v' },
-      { to: '/app/$organization/alerts', title: 'Alerts', key: 'b' },
+      { to: '/app/$organization/alerts', title: 'Alerts', key: 'u' },
       { to: '/app/$organization/checklist', title: 'Checklist', key: 'c' },
     ],
   },

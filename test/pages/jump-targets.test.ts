@@ -16,6 +16,11 @@ describe('the way to anything by its name', () => {
     expect(titles('nothing')).to.deep.equal([])
   })
 
+  it('has a key of its own for each page', () => {
+    const keys = PAGES.map(({ key }) => key)
+    expect(keys).to.deep.equal([...new Set(keys)])
+  })
+
   it('begins with what an ID names, each with its own page', () => {
     const found = (['install', 'visit', 'delivery', 'request'] as const).map((kind) => ({
       kind,
