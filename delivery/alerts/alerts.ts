@@ -7,7 +7,7 @@
 import { Counter, type Registry } from 'prom-client'
 
 import { sha256Hex } from '../../common/digest.ts'
-import { ALERT_KINDS, ARRIVALS, type AlertRecord, type AlertSubject } from '../../domain/alerts/alert.ts'
+import { ALERT_KINDS, ARRIVALS, knownAbout, type AlertRecord, type AlertSubject } from '../../domain/alerts/alert.ts'
 import { alertChanges, type AlertJudgement, type KnownAlertOfPeriod } from '../../domain/alerts/changes.ts'
 import { figuresOfDays, lastClosedDay, spanOfDays, type DayFigures, type JudgedDays } from '../../domain/alerts/days.ts'
 import { judgeDay, judgeQuota, type AlertVerdict } from '../../domain/alerts/judge.ts'
@@ -228,11 +228,10 @@ function goneJudgement(subject: KnownAlertOfPeriod): AlertJudgement {
 
 /** None for a rule that only a later release knows. */
 function knownAlert(row: WholeAlertRow): readonly KnownAlertOfPeriod[] {
-  const rule = ALERT_KINDS.find((kind) => kind === row.rule)
-  const of = (['', ...ARRIVALS] as const).find((each) => each === row.arrival)
-  if (rule === undefined || of === undefined) return []
+  const known = knownAbout(row.rule, row.arrival)
+  if (known === null) return []
   const { id, website, period, is_closed: isClosed, value, expected, threshold } = row
-  return [{ id, website, rule, of, period, isOpen: !isClosed, value, expected, threshold }]
+  return [{ ...known, id, website, period, isOpen: !isClosed, value, expected, threshold }]
 }
 
 function alertBatches<T>(all: readonly T[], size: number): readonly (readonly T[])[] {

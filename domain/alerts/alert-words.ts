@@ -1,6 +1,6 @@
 /** What people read of an alert: on pages, in mails and in messages. */
 
-import { ALERT_KINDS, ARRIVALS, type AlertEnd, type AlertRecord, type AlertedArrival } from './alert.ts'
+import { knownAbout, type AlertEnd, type AlertKind, type AlertRecord, type AlertedArrival } from './alert.ts'
 
 export type ToldAlert = Pick<
   AlertRecord,
@@ -11,10 +11,9 @@ export type ToldAlert = Pick<
 export type ReadAlert = Omit<ToldAlert, 'rule' | 'of'> & { readonly rule: string; readonly of: string }
 
 /** Null for a rule that only a later release knows. */
-export function toldAlertOf({ rule: read, of: readOf, ...alert }: ReadAlert): ToldAlert | null {
-  const rule = ALERT_KINDS.find((kind) => kind === read)
-  const of = (['', ...ARRIVALS] as const).find((each) => each === readOf)
-  return rule === undefined || of === undefined ? null : { ...alert, rule, of }
+export function toldAlertOf(alert: ReadAlert): ToldAlert | null {
+  const known = knownAbout(alert.rule, alert.of)
+  return known === null ? null : { ...alert, ...known }
 }
 
 export interface AlertWords {
@@ -42,6 +41,16 @@ export function alertWords(alert: ToldAlert): AlertWords {
   return { title, sentence: `${about}${sentence}`, advice }
 }
 
+/** By rule. An alert of `NothingArrives` has a title of its own, which names what does not arrive. */
+export const ALERT_TITLES: Readonly<Record<AlertKind, string>> = {
+  InstallsDown: 'Fewer installs than usual',
+  InstallsUp: 'More installs than usual',
+  MatchRateDown: 'Fewer installs are matched',
+  NothingArrives: 'Nothing arrives',
+  DeliveriesFailing: 'Deliveries are failing',
+  QuotaNear: 'The monthly quota is nearly used up',
+}
+
 interface MeasuredWords {
   readonly title: string
   readonly measured: string
@@ -53,21 +62,21 @@ function measuredWords({ rule, of, period: measured, value, expected }: ToldAler
   switch (rule) {
     case 'InstallsDown':
       return {
-        title: 'Fewer installs than usual',
+        title: ALERT_TITLES.InstallsDown,
         measured: `${count(value)} installs on ${period}; the same weekday usually has ${count(expected)}.`,
         advice:
           'Look at Sources: has one of them stopped? If visits are as usual, try the install command of your page: it may have lost the hook.',
       }
     case 'InstallsUp':
       return {
-        title: 'More installs than usual',
+        title: ALERT_TITLES.InstallsUp,
         measured: `${count(value)} installs on ${period}; the same weekday usually has ${count(expected)}.`,
         advice:
           'Look at Sources and Install methods: a mention, a campaign, or a machine that installs again and again.',
       }
     case 'MatchRateDown':
       return {
-        title: 'Fewer installs are matched',
+        title: ALERT_TITLES.MatchRateDown,
         measured: `${value} % of the installs of ${period} have a visit; usually ${expected} % do.`,
         advice:
           'Look at Match rate for the reason. Often a page lost the SDK, or a command is copied from somewhere else.',
@@ -82,13 +91,13 @@ function measuredWords({ rule, of, period: measured, value, expected }: ToldAler
     }
     case 'DeliveriesFailing':
       return {
-        title: 'Deliveries are failing',
+        title: ALERT_TITLES.DeliveriesFailing,
         measured: `${count(value)} of ${count(expected)} deliveries of ${period} failed or came too late.`,
         advice: 'Look at Deliveries for the reason; failed ones can be sent again.',
       }
     case 'QuotaNear':
       return {
-        title: 'The monthly quota is nearly used up',
+        title: ALERT_TITLES.QuotaNear,
         measured: `${count(value)} of the ${count(expected)} tracked events of ${period} are used.`,
         advice: 'Look at Plan and usage: a larger plan has room for more.',
       }

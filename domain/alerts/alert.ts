@@ -27,6 +27,13 @@ export interface AlertSubject {
   readonly website: WebsiteId
 }
 
+/** Of a rule, and of what does not arrive, that were read; null if either is one that only a later release knows. */
+export function knownAbout(rule: string, of: string): Pick<AlertSubject, 'rule' | 'of'> | null {
+  const knownRule = ALERT_KINDS.find((each) => each === rule)
+  const knownOf = (['', ...ARRIVALS] as const).find((each) => each === of)
+  return knownRule === undefined || knownOf === undefined ? null : { rule: knownRule, of: knownOf }
+}
+
 /**
  * Why an alert was closed. `usual`: it is as it should be again. `not_compared`: there is too little to judge it by. `off`: its rule was switched off.
  * `website_gone`: its website was deleted.

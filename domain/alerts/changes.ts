@@ -47,17 +47,19 @@ export function alertChanges(
     subjectKey,
   )
   const ids = new Set(known.map(({ id }) => id))
-  return judgements.flatMap(({ subject, period, verdict }) => {
+  return judgements.flatMap<AlertRecord>(({ subject, period, verdict }) => {
     const own = open.get(subjectKey(subject)) ?? []
     if (verdict.kind === 'unusual') {
       const id = alertId({ ...subject, organization, period }, by.sha256Hex)
       return own.length > 0 || ids.has(id)
         ? []
-        : [openedAlert({ ...subject, organization, period, id }, verdict.measure, by)]
+        : [{ ...alertRecord(organization, { ...subject, ...verdict.measure, id, period }, by), state: 'opened' }]
     }
     const end = endBy(verdict.kind, subject)
     if (end === null) return []
-    return own.map((alert) => closedAlert(organization, alert, { end, verdict }, by))
+    // With what was measured last, if anything was.
+    const last = 'measure' in verdict ? verdict.measure : null
+    return own.map((alert) => ({ ...alertRecord(organization, { ...alert, ...last }, by), state: 'closed', end }))
   })
 }
 
@@ -67,29 +69,14 @@ function endBy(kind: Exclude<AlertJudgement['verdict']['kind'], 'unusual'>, { ru
   return rule === 'NothingArrives' ? null : 'not_compared'
 }
 
-type OpenedKey = AlertSubject & Pick<AlertRecord, 'id' | 'organization' | 'period'>
+type AlertOfPeriod = Omit<KnownAlertOfPeriod, 'isOpen'>
+type StatelessAlert = Omit<AlertRecord, 'state' | 'end'>
 
-function openedAlert(key: OpenedKey, measure: AlertMeasure, { nowMs, catalogNumber }: JudgedBy): AlertRecord {
-  const { id, organization, website, rule, of, period } = key
-  const { value, expected, threshold } = measure
-  const own = { id, organization, website, rule, of, period, value, expected, threshold }
-  return { v: 1, kind: 'alert', ...own, state: 'opened', atMs: nowMs, catalogNumber }
-}
-
-interface AlertEnding {
-  readonly end: AlertEnd
-  readonly verdict: AlertJudgement['verdict']
-}
-
-/** With what was measured last, if anything was. */
-function closedAlert(
+function alertRecord(
   organization: string,
-  alert: KnownAlertOfPeriod,
-  { end, verdict }: AlertEnding,
+  { id, website, rule, of, period, value, expected, threshold }: AlertOfPeriod,
   { nowMs, catalogNumber }: JudgedBy,
-): AlertRecord {
-  const { id, website, rule, of, period } = alert
-  const { value, expected, threshold } = 'measure' in verdict ? verdict.measure : alert
+): StatelessAlert {
   const own = { id, organization, website, rule, of, period, value, expected, threshold }
-  return { v: 1, kind: 'alert', ...own, state: 'closed', atMs: nowMs, end, catalogNumber }
+  return { v: 1, kind: 'alert', ...own, atMs: nowMs, catalogNumber }
 }

@@ -52,9 +52,10 @@ function judgeInstalls(
   threshold: number,
   isUnusual: (installs: number, bound: number) => boolean,
 ): AlertVerdict {
-  const weekdays = sameWeekdays(before).flatMap((counts) => counts?.installs ?? [])
-  const usual = medianOf(weekdays)
-  if (weekdays.length < sameWeekdays(before).length || usual === null || usual < INSTALLS_LEAST) return NOT_JUDGED
+  const weekdays = sameWeekdays(before)
+  const known = weekdays.flatMap((counts) => counts?.installs ?? [])
+  const usual = medianOf(known)
+  if (known.length < weekdays.length || usual === null || usual < INSTALLS_LEAST) return NOT_JUDGED
   const measure = { value: day.installs, expected: Math.round(usual), threshold }
   return verdict(isUnusual(day.installs, (usual * threshold) / 100), measure)
 }

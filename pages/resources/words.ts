@@ -1,5 +1,6 @@
 /** Kinds, conditions and origins in words. */
 
+import { ALERT_TITLES } from '../../domain/alerts/alert-words.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
@@ -150,14 +151,7 @@ const VALUES: Readonly<Record<string, (value: string) => string | undefined>> = 
   kind: (kind) => ALERTS[kind],
 }
 
-const ALERTS: Readonly<Record<string, string>> = {
-  InstallsDown: 'Fewer installs than usual',
-  InstallsUp: 'More installs than usual',
-  MatchRateDown: 'Fewer installs are matched',
-  NothingArrives: 'Nothing arrives',
-  DeliveriesFailing: 'Deliveries are failing',
-  QuotaNear: 'The monthly quota is nearly used up',
-}
+const ALERTS: Readonly<Record<string, string>> = ALERT_TITLES
 
 function providerName(value: string): string | undefined {
   return Object.values(PROVIDER_DESCRIPTORS).find(({ id }) => id === value)?.name
