@@ -53,7 +53,7 @@ export function alertMail(
   },
 ): Mail {
   const { title, sentence, advice } = wish.words
-  const organization = wish.organization.replace(/[^\P{C}]/gu, ' ')
+  const organization = plainLine(wish.organization)
   return {
     to,
     subject: `${wish.isOpen ? '' : 'No longer: '}${title} (${organization})`,

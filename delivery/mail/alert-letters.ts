@@ -32,8 +32,9 @@ export async function startAlertLetters(deps: AlertLettersDeps): Promise<Pick<Co
   const handle = async ({ entries, topic }: Batch): Promise<BatchOutcome> => {
     for (const entry of entries) {
       const alert = read('alert', entry, topic)
-      for (const member of alert === null ? [] : recipients(alert.organization))
-        if (alert !== null) await put(letterAbout(alert, member), letterId(alert, member))
+      if (alert === null) continue
+      for (const member of recipients(alert.organization))
+        await put(letterAbout(alert, member), letterId(alert, member))
     }
     return { done: entries.length }
   }

@@ -46,9 +46,9 @@ export function createSlack({ facts, hotState, origin }: SlackParts): Slack {
   const sending = new Set<string>()
   const takenOf = ({ messageId }: WebhookJob): string => `slack-taken/${messageId}`
   const sendingOf = ({ messageId }: WebhookJob): string => `slack-sending/${messageId}`
-  const letGo = (job: WebhookJob, why: 'later'): 'later' => {
+  const letGo = (job: WebhookJob): 'later' => {
     sending.delete(job.messageId)
-    return why
+    return 'later'
   }
   return {
     targetOf: (address) => slackTarget(address, origin) ?? '',
@@ -65,13 +65,13 @@ export function createSlack({ facts, hotState, origin }: SlackParts): Slack {
       if (sending.has(job.messageId)) return 'later'
       sending.add(job.messageId)
       try {
-        if (!(await hotState.claimJob(sendingOf(job), owner, SENDING_MS))) return letGo(job, 'later')
+        if (!(await hotState.claimJob(sendingOf(job), owner, SENDING_MS))) return letGo(job)
         // Only whoever sends looks, so that a claim says that it was taken.
         if (!(await hotState.claimJob(takenOf(job), owner, SENDING_MS))) return 'taken'
         await hotState.releaseJob(takenOf(job), owner)
         return 'mine'
       } catch {
-        return letGo(job, 'later')
+        return letGo(job)
       }
     },
     async end(job, isTaken) {

@@ -19,13 +19,17 @@ interface FirstStepsProps {
 }
 
 /** What is to be set up next; null if an install was matched already, so that a longer time may show it. */
-export function openStepOf({ lines }: OpenChecklist): Step | null {
-  const done = new Set(lines.filter(({ isDone }) => isDone).map(({ id }) => id))
+export function openStepOf(checklist: OpenChecklist): Step | null {
+  const done = doneSteps(checklist)
   return done.has('install_matched') ? null : (STEPS.find(({ id }) => !done.has(id)) ?? null)
 }
 
+function doneSteps({ lines }: OpenChecklist): ReadonlySet<string> {
+  return new Set(lines.filter(({ isDone }) => isDone).map(({ id }) => id))
+}
+
 export function FirstSteps({ organization, website, checklist }: FirstStepsProps): ReactNode {
-  const done = new Set(checklist.lines.filter(({ isDone }) => isDone).map(({ id }) => id))
+  const done = doneSteps(checklist)
   const next = openStepOf(checklist)
   if (next === null) return <Empty title="No install in this time">Choose a longer time: everything is set up.</Empty>
   return (

@@ -46,7 +46,7 @@ function OverviewOf({ organization, filters, mayShare }: OverviewOfProps): React
   const query = useQuery(options)
   const { data, error, isPlaceholderData } = query
   // Before anything is set up no other period and no filter would show more.
-  const isBegun = data?.checklist === undefined || data.checklist === null || openStepOf(data.checklist) === null
+  const isBegun = !data?.checklist || openStepOf(data.checklist) === null
   return (
     <Page
       title="Overview"

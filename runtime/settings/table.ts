@@ -2,6 +2,7 @@
 
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
+import { SLACK_ORIGIN } from '../../domain/webhooks/slack-address.ts'
 import { BILLING_SETTINGS } from './billing.ts'
 import { CLUSTER_SETTINGS } from './cluster.ts'
 import { PEOPLE_SETTINGS } from './people.ts'
@@ -143,7 +144,7 @@ export const SETTINGS = {
     placeholder: 'URL',
     doc: 'Origin that webhooks of the format Slack call in place of Slack, for tests. It is not vetted, and may do without encryption.',
     parse: parseOriginUrl,
-    fallback: 'https://hooks.slack.com',
+    fallback: SLACK_ORIGIN,
   },
   streamAllow: {
     option: '--stream-allow',
