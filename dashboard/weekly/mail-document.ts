@@ -63,7 +63,7 @@ ${changesOf(words)}${words.notes.map((note) => `<p class="quiet" style="${QUIET}
 `
 }
 
-/** The number and what it is compared with stand smallLine each other, so that a narrow screen needs no other layout. */
+/** The number and what it is compared with stand below each other, so that a narrow screen needs no other layout. */
 function numberRow({ title, now, beside, before, change }: WeekNumber): string {
   const compared = [change, before === '' ? '' : `${before} before`].filter((text) => text !== '')
   return `<tr>

@@ -30,7 +30,7 @@ export function dueWeek(nowMs: number, zone: TimeZone): PastWeek | null {
   return { from: dayName(monday - DAYS * DAY_MS), to: dayName(monday - DAY_MS), dueAtMs }
 }
 
-/** When the clocks show that. Where they were put on or back since midnight, the hours since then are more or fewer. */
+/** When the clocks show that. If they were put forward or back since midnight, the hours since then are more or fewer. */
 function momentShown(clockMs: number, zone: TimeZone): number {
   const day = clockMs - (clockMs % DAY_MS)
   const guess = zone.startOf(day) + (clockMs - day)

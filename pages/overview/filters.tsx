@@ -38,7 +38,7 @@ interface ValueLinkProps {
   readonly children: ReactNode
 }
 
-/** A click filters the whole page, where filters can be changed. */
+/** A click filters the whole page if its filters can be changed. */
 export function ValueLink({ by, value, children }: ValueLinkProps): ReactNode {
   const isFixed = useLeadingOn() === null
   const attributes = value === '' ? {} : { translate: 'no' as const }

@@ -59,7 +59,7 @@ const topCells = (by: By): string =>
 
 const STEP_COUNTS =
   '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(installed), countIf(first_run), countIf(converted)] AS counts'
-/** Days of a month. */
+/** More than the days of a month. */
 const MAX_DAYS = 1_000
 /** Of more than a year. */
 const MAX_QUARTERS = 40_000
