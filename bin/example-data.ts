@@ -124,8 +124,8 @@ async function untilCounted({ live, wish }: FillingIn, facts: number): Promise<v
   let isWritten = false
   for (;;) {
     if (!isWritten) {
-      const [known] = await live.run('hourFacts', all)
-      isWritten = (known?.facts ?? 0) >= facts
+      const [stored] = await live.run('factsWithin', all)
+      isWritten = (stored?.facts ?? 0) >= facts
     }
     const hours = await live.run('dirtyHours', { until_ms: untilMs, limit: HOURS_NAMED })
     const left = hours.filter((hour) => hour.organization === organization && hour.website === website).length

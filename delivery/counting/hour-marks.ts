@@ -27,6 +27,11 @@ const SERVES_MS = 5 * MINUTE_MS
 /** Before its end every batch marks an hour: another machine's clock may be ahead, and an insert may take minutes. */
 const LAST_MS = 2 * LIMITS.clockSkewMs
 
+/** A mark as it is read (`dirtyHours`): what a row of figures says that it has read. */
+export function markText({ writer, row_version: version }: RowOf<'hour_marks'>): string {
+  return `${writer}/${version}`
+}
+
 interface BatchHours {
   note(table: FactTable, row: FactRow): void
   /** The hour after this moment, if it has ended: what sittings did in it depends on the hour before. */

@@ -8,22 +8,29 @@ import { randomUUID } from 'node:crypto'
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { HOUR_MS, hourOf } from '../../domain/durations.ts'
+import { hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
-import { ownerKey } from '../../domain/records.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import { EVENTS_AT_ONCE } from '../../ports/facts/counting.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
-import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import { ownersOf, type OwnerKeys } from '../../ports/facts/query-parts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { countInstalls, type EventKey } from '../counting/count-installs.ts'
 import { countErasures } from '../facts-writer/erasures.ts'
-import { createHourMarks, type HourMarks } from '../counting/hour-marks.ts'
+import { createHourMarks, markText, type HourMarks } from '../counting/hour-marks.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
+import {
+  FACTS_AT_ONCE,
+  halvesOf,
+  hourKey,
+  partsToCount,
+  viewsOf,
+  type DirtyHour,
+  type HourFacts,
+  type HoursToCount,
+} from './parts.ts'
 import { storeVisitHours } from './visit-hours.ts'
 
 interface CountedFacts {
@@ -38,13 +45,11 @@ interface RollupDeps extends CountedFacts {
 
 /** An hour with many late records is counted again at most this often. */
 const EVERY_MS = 30_000
-const HOURS_AT_ONCE = 100
+const HOURS_AT_ONCE = 1_000
 /** Each insert makes a part, which is synced, and merged with others later. */
 const HOURS_PER_INSERT = 10
-/** Bounds the memory of one statement, and its rows: a visit has some ten cells. */
-const FACTS_AT_ONCE = 5_000
 
-/** Starts at once. `close` resolves when the current hour is counted, or given up. */
+/** Starts at once. `close` resolves when the current hours are counted, or given up. */
 export function startRollup({ facts, logger, nowMs, registry }: RollupDeps): { readonly close: () => Promise<void> } {
   const metrics = createRollupMetrics(registry)
   return repeat({
@@ -57,6 +62,8 @@ export function startRollup({ facts, logger, nowMs, registry }: RollupDeps): { r
 interface RollUpOptions {
   readonly metrics?: RollupMetrics | null
   readonly signal?: AbortSignal
+  /** Page views and install events that are counted together; `FACTS_AT_ONCE` if absent. */
+  readonly factsAtOnce?: number
 }
 
 /**
@@ -73,9 +80,9 @@ export async function rollUp({ facts, nowMs }: CountedFacts, options: RollUpOpti
   while (isMore) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
     metrics?.open(dirty.length)
-    const haveVisitsChanged = await countAll(counting, dirty, options)
+    const areOthersMarked = await countAll(counting, dirty, options)
     if (signal?.aborted ?? false) return
-    isMore = dirty.length === HOURS_AT_ONCE || haveVisitsChanged
+    isMore = dirty.length === HOURS_AT_ONCE || areOthersMarked
   }
 }
 
@@ -85,20 +92,18 @@ interface CountingFacts {
   readonly marks: HourMarks
 }
 
-type DirtyHour = QueryRow<'dirtyHours'>
-type HourFacts = QueryRow<'hourFacts'>
-type WebsiteCell = QueryRow<'hourFunnel'>
+type HourCell = QueryRow<'hourFunnel'>
 
 /**
- * One insert stores some hours. If one cannot be counted, those before it are stored. Resolves with whether visits of other hours have changed
- * with these: those hours are marked.
+ * Counts these hours in parts. If one cannot be counted, those before it are stored. Resolves with whether other hours are marked: what visits did in
+ * these changes them.
  */
 async function countAll(
   counting: CountingFacts,
   dirty: readonly DirtyHour[],
-  { metrics, signal }: RollUpOptions,
+  { metrics, signal, factsAtOnce = FACTS_AT_ONCE }: RollUpOptions,
 ): Promise<boolean> {
-  let haveVisitsChanged = false
+  let areOthersMarked = false
   const { facts } = counting
   const rows: RowOf<'website_hours'>[] = []
   const store = async (): Promise<void> => {
@@ -108,84 +113,62 @@ async function countAll(
     metrics?.counted(counted.length)
   }
   try {
-    for await (const { part, known } of partsToCount(facts, dirty)) {
-      const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
-      await recountInstalls(counting, withFacts)
-      const withSittings = part.filter((hour) => (known.get(ownerKey(hour))?.sittings ?? 0) > 0)
-      if (withSittings.length > 0 && (await storeVisitHours(facts, viewsOf(withSittings, known), counting.marks)))
-        haveVisitsChanged = true
-      const cells = await countedCells(facts, withFacts, known)
-      rows.push(...part.map((each) => hourRow(each, cells.get(ownerKey(each)) ?? [], known.get(ownerKey(each)))))
+    for await (const part of partsToCount(facts, dirty, factsAtOnce)) {
+      const counted = await countPart(counting, part)
+      rows.push(...counted.rows)
+      areOthersMarked ||= counted.areOthersMarked
       if (rows.length >= HOURS_PER_INSERT) await store()
       if (signal?.aborted ?? false) break
     }
   } finally {
     await store()
   }
-  return haveVisitsChanged
+  return areOthersMarked
 }
 
-/** Websites of one hour, to be counted together, with what there is of each. The oldest first: when a visit began is known from the hour before. */
-async function* partsToCount(facts: RollupDeps['facts'], dirty: readonly DirtyHour[]) {
-  for (const hour of Map.groupBy(dirty.toReversed(), ({ hour_ms }) => hour_ms).values()) {
-    const known = new Map((await facts.run('hourFacts', hourPeriod(hour))).map((row) => [ownerKey(row), row]))
-    for (const part of partsOf(hour, known)) yield { part, known }
+interface CountedPart {
+  readonly rows: readonly RowOf<'website_hours'>[]
+  readonly areOthersMarked: boolean
+}
+
+async function countPart({ facts, marks }: CountingFacts, part: HoursToCount): Promise<CountedPart> {
+  if (part.hasFacts) await recountInstalls({ facts, marks }, part)
+  const own = new Set(part.hours.map(hourKey))
+  const made = part.hasSittings ? await storeVisitHours(facts, viewsOf(part), marks) : []
+  const ownMarks = new Map(made.map((mark) => [hourKey({ ...mark, hour_ms: mark.hour }), markText(mark)]))
+  const cells = part.hasFacts ? await countedCells(facts, part) : NO_CELLS
+  return {
+    rows: part.hours.map((hour) => {
+      const key = hourKey(hour)
+      return hourRow(hour, { cells: cells.get(key) ?? [], known: part.known.get(key), ownMark: ownMarks.get(key) })
+    }),
+    areOthersMarked: [...ownMarks.keys()].some((key) => !own.has(key)),
   }
 }
 
-/**
- * Websites that have few facts are counted together, since a statement costs much the same for one of them as for a hundred;
- * one that has more alone.
- */
-function partsOf(
-  dirty: readonly DirtyHour[],
-  known: ReadonlyMap<string, HourFacts>,
-): readonly (readonly DirtyHour[])[] {
-  const parts: DirtyHour[][] = []
-  let left = 0
-  for (const hour of dirty) {
-    const own = known.get(ownerKey(hour))?.facts ?? 0
-    const part = parts.at(-1)
-    if (part !== undefined && own <= left) {
-      part.push(hour)
-      left -= own
-    } else {
-      parts.push([hour])
-      left = FACTS_AT_ONCE - own
-    }
-  }
-  return parts
-}
+const NO_CELLS: ReadonlyMap<string, readonly HourCell[]> = new Map()
 
-/** The counted cells of each of these websites, which have facts. They are read only after the marks were. */
+/** The counted cells of each of these hours. They are read only after the marks were. */
 async function countedCells(
   facts: RollupDeps['facts'],
-  part: readonly DirtyHour[],
-  known: ReadonlyMap<string, HourFacts>,
-): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
-  if (part.length === 0) return new Map()
-  const period = hourPeriod(part)
-  const views = viewsOf(part, known)
-  const funnel = views.key_ids.length === 0 ? [] : await facts.run('hourFunnel', views)
+  part: HoursToCount,
+): Promise<ReadonlyMap<string, readonly HourCell[]>> {
+  const views = viewsOf(part)
+  const { key_ids: keyIds, ...period } = views
+  const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', views)
   const tracked = await facts.run('hourTracked', period)
   const deliveries = tracked.length === 0 ? [] : await facts.run('hourDeliveries', period)
+  const halves = halvesOf(part)
   const isCut = [funnel, tracked, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
-  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...tracked, ...deliveries], ownerKey)
-  const apart: (readonly [string, readonly WebsiteCell[]])[] = []
-  for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
+  if (!isCut || halves === null) return Map.groupBy([...funnel, ...tracked, ...deliveries], hourKey)
+  const apart: (readonly [string, readonly HourCell[]])[] = []
+  for (const half of halves) apart.push(...(await countedCells(facts, half)))
   return new Map(apart)
 }
 
-/** The page views of an hour: also of no key, if there is none. */
-function viewsOf(part: readonly DirtyHour[], known: ReadonlyMap<string, HourFacts>) {
-  const keyIds = new Set(part.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))
-  return { ...hourPeriod(part), key_ids: [...keyIds] }
-}
-
-/** Judges the install events of these websites in their hour again: two writers may have judged without each other's. */
-async function recountInstalls({ facts, marks }: CountingFacts, part: readonly DirtyHour[]): Promise<void> {
-  if (part.length === 0) return
-  const { organizations, websites, until_ms, ...period } = hourPeriod(part)
+/** Judges the install events of these websites in their hours again: two writers may have judged without each other's. */
+async function recountInstalls({ facts, marks }: CountingFacts, part: HoursToCount): Promise<void> {
+  const { organizations, websites, until_ms, ...period } = viewsOf(part)
   for (let since_ms = period.since_ms; ;) {
     const page = { organizations, websites, since_ms, until_ms, limit: EVENTS_AT_ONCE }
     const events = await facts.run('eventsReceived', page)
@@ -208,21 +191,22 @@ async function countAgain({ facts, marks }: CountingFacts, events: readonly Even
   await countInstalls(facts, events, { marks, isStillRight })
 }
 
-function hourPeriod(hours: readonly DirtyHour[]): RawPeriod & OwnerKeys {
-  const hour = hours[0]?.hour_ms ?? 0
-  return { ...ownersOf(hours), since_ms: hour, until_ms: hour + HOUR_MS }
+interface CountedHour {
+  readonly cells: readonly HourCell[]
+  readonly known: HourFacts | undefined
+  /** The mark that this process itself made before it counted, if there is one. */
+  readonly ownMark: string | undefined
 }
 
 function hourRow(
   { organization, website, hour_ms: hour, marks, retention_days: before, row_version: version }: DirtyHour,
-  cells: readonly WebsiteCell[],
-  known: HourFacts | undefined,
+  { cells, known, ownMark }: CountedHour,
 ): RowOf<'website_hours'> {
   return {
     organization,
     website,
     hour,
-    marks_read: marks,
+    marks_read: ownMark === undefined ? marks : [...marks, ownMark],
     ...hourCells(cells),
     retention_days: hourRetention(known?.days ?? 0, before),
     row_version: version + 1,
@@ -244,7 +228,7 @@ function createRollupMetrics(registry: Registry | undefined): RollupMetrics | nu
   })
   const open = new Gauge({
     name: 'whence_rollup_open_hours',
-    help: 'Hours of websites to be counted when last read; 100 stands for 100 or more.',
+    help: 'Hours of websites to be counted when last read; 1,000 stands for 1,000 or more.',
     registers,
   })
   return { open: (hours) => open.set(hours), counted: (hours) => counted.inc(hours) }

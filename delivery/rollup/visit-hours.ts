@@ -9,43 +9,59 @@ import { MAX_CHANGES, type VisitHourRow } from '../../ports/facts/pages/sittings
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { HourMarks } from '../counting/hour-marks.ts'
 
-/** `hour` is one hour of some websites. Resolves with whether anything has changed. It may be repeated. Rejects like `Facts`. */
+type HourMark = RowOf<'hour_marks'>
+
+/**
+ * `hours` are those of some websites. Resolves with the marks that it made of hours which this changes, a later one of the same hour after an earlier one.
+ * It may be repeated. Rejects like `Facts`.
+ */
 export async function storeVisitHours(
   facts: FactsReader & FactsWriter,
-  hour: RawPeriod,
+  hours: RawPeriod,
   marks: HourMarks,
-): Promise<boolean> {
-  let changed = 0
+): Promise<readonly HourMark[]> {
+  const made: HourMark[] = []
   let found = MAX_CHANGES
   while (found === MAX_CHANGES) {
-    const rows = await facts.run('changedVisitHours', hour)
-    await storeSome(facts, { hour, rows }, marks)
+    const rows = await facts.run('changedVisitHours', hours)
+    made.push(...(await storeSome(facts, rows, marks)))
     found = rows.length
-    changed += found
   }
-  return changed > 0
+  return made
 }
 
 async function storeSome(
   facts: FactsWriter,
-  { hour: { since_ms: hour }, rows }: { readonly hour: RawPeriod; readonly rows: readonly VisitHourRow[] },
+  rows: readonly VisitHourRow[],
   marks: HourMarks,
-): Promise<void> {
-  if (rows.length === 0) return
-  const stored = rows.map((row) => storedRow(row, hour))
+): Promise<readonly HourMark[]> {
+  if (rows.length === 0) return []
+  const stored = rows.map(storedRow)
   const hours = marks.collect()
   for (const row of stored) {
     hours.note('visit_hours', row)
-    if (row.row_version === 1 || row.is_gone) hours.noteHourAfter(row, hour)
+    if (row.row_version === 1 || row.is_gone) hours.noteHourAfter(row, row.hour)
   }
   // Before the rows, since nothing tells later that they are new; and after them for whoever counted such an hour in between.
   await facts.insert('hour_marks', hours.rows())
   await facts.insert('visit_hours', stored)
-  await facts.insert('hour_marks', hours.rows())
+  const last = hours.rows()
+  await facts.insert('hour_marks', last)
+  return last
 }
 
-function storedRow(row: VisitHourRow, hour: number): RowOf<'visit_hours'> {
-  const { organization, website, sitting, began_ms: began, pages, agents, retention_days, installed_ms } = row
+function storedRow(row: VisitHourRow): RowOf<'visit_hours'> {
+  const {
+    organization,
+    website,
+    sitting,
+    began_ms: began,
+    hour_ms: hour,
+    pages,
+    agents,
+    retention_days,
+    installed_ms,
+  } = row
   return {
     organization,
     website,

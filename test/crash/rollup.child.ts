@@ -64,5 +64,6 @@ const insert: Facts['insert'] = async (table, rows) => {
   await facts.insert(table, rows)
   await die('after', table)
 }
-await rollUp({ facts: { run, insert }, nowMs: Date.now })
+// So few that there are many parts.
+await rollUp({ facts: { run, insert }, nowMs: Date.now }, { factsAtOnce: 20 })
 await facts.close()

@@ -27,7 +27,7 @@ const VISITS = 120
 /** Each dies at a step of its own, at a turn that the seed chooses among the first so many. */
 const DEATHS: readonly { readonly at: 'before' | 'after'; readonly step: RollupStep; readonly turns: number }[] = [
   { at: 'after', step: 'dirtyHours', turns: 1 },
-  { at: 'after', step: 'hourFacts', turns: 8 },
+  { at: 'after', step: 'hourFacts', turns: 1 },
   { at: 'before', step: 'hourFunnel', turns: 8 },
   { at: 'before', step: 'website_hours', turns: 2 },
   { at: 'after', step: 'website_hours', turns: 2 },

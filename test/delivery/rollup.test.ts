@@ -402,7 +402,7 @@ describe('figures by hour', function () {
     const inserted: number[] = []
     const failing: FactsReader & FactsWriter = {
       run: async (query, params) => {
-        if (query === 'hourFacts' && (asked += 1) === 3) throw new Error('refused')
+        if (query === 'hourFunnel' && (asked += 1) === 3) throw new Error('refused')
         return facts.run(query, params)
       },
       insert: async (table, rows) => {
@@ -410,7 +410,9 @@ describe('figures by hour', function () {
         return facts.insert(table, rows)
       },
     }
-    const failed = await rollUp({ facts: failing, nowMs: Date.now }).catch((error: Error) => error.message)
+    const failed = await rollUp({ facts: failing, nowMs: Date.now }, { factsAtOnce: 1 }).catch(
+      (error: Error) => error.message,
+    )
     expect(failed).to.equal('refused')
     expect(inserted).to.deep.equal([2])
     expect(await rolled('source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0, 0] })

@@ -222,6 +222,49 @@ describe('visits of figures', function () {
     expect(await marked()).to.equal(0)
   })
 
+  it('are the same whether their hours are counted one by one or together, also with pauses and without an end', async () => {
+    const sittingsOf = (dice: (bound: number) => number): readonly LogRecord[] => {
+      const sitting = nameOfSitting()
+      let atMs = FROM_MS + dice(20 * 60) * MINUTE_MS
+      // One in six goes on for a day and longer, which no visit does; others pause for hours, which the SDK takes for two sittings.
+      const isEndless = dice(6) === 0
+      return Array.from({ length: isEndless ? 40 + dice(30) : 1 + dice(9) }, () => {
+        atMs += 1 + (dice(5) === 0 && !isEndless ? dice(200 * MINUTE_MS) : dice(50 * MINUTE_MS))
+        const own = view(atMs, { sitting, pageUrl: PAGES[dice(3)] ?? '' })
+        const copied = dice(6) === 0 ? [copyOf(own)] : []
+        return [own, ...copied, ...(dice(9) === 0 ? [installOf(own, dice(30) * HOUR_MS)] : [])]
+      }).flat()
+    }
+    const rowsOf = (columns: string, table: string) =>
+      facts.connection.query(
+        `SELECT ${columns} FROM ${table} FINAL WHERE website = {website:String} ORDER BY ALL LIMIT 100000`,
+        { website },
+        { turn: 'report' },
+      )
+    const countedWith = async (factsAtOnce: number) => {
+      website = unique('site')
+      const dice = diceOf(11)
+      for (let batch = 0; batch < 3; batch += 1) {
+        await write(Array.from({ length: 25 }, () => sittingsOf(dice)).flat())
+        await rollUp({ facts, nowMs: Date.now }, { factsAtOnce })
+      }
+      return {
+        hours: await rowsOf(
+          'hour, arraySort(visits), arraySort(source), arraySort(page), page_views, events',
+          'website_hours',
+        ),
+        later: await rowsOf(
+          'began, hour, is_gone, pages, is_activated, is_copied, is_started, installed_at',
+          'visit_hours',
+        ),
+      }
+    }
+    const apart = await countedWith(1)
+    expect(apart.later.length).to.be.greaterThan(100)
+    expect(await countedWith(300)).to.deep.equal(apart)
+    expect(await countedWith(5_000)).to.deep.equal(apart)
+  })
+
   it('equal a count of our own, by hour, source and page, rolled up, raw, cut within hours, and as a list', async () => {
     const dice = diceOf(7)
     const records: LogRecord[] = []

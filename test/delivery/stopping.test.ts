@@ -105,7 +105,12 @@ describe('a role that is told to stop', function () {
       { at: 'eventsWithLateVisits', rows: {}, start: figures },
       { at: 'dirtyHours', rows: { eventsWithLateVisits: [] }, start: figures },
       { at: 'hourFacts', rows: { eventsWithLateVisits: [], dirtyHours: [HOUR] }, start: figures },
-      { at: 'website_hours', rows: { eventsWithLateVisits: [], dirtyHours: [HOUR], hourFacts: [] }, start: figures },
+      { at: 'countedFacts', rows: { eventsWithLateVisits: [], dirtyHours: [HOUR], hourFacts: [] }, start: figures },
+      {
+        at: 'website_hours',
+        rows: { eventsWithLateVisits: [], dirtyHours: [HOUR], hourFacts: [], countedFacts: [] },
+        start: figures,
+      },
       { at: 'openReplays', rows: {}, start: replays },
       { at: 'erasureCount', rows: { openReplays: [OPEN] }, start: replays },
       { at: 'begunReplay', rows: { openReplays: [OPEN], erasureCount: [] }, start: replays },

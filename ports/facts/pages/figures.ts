@@ -1,13 +1,15 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
-import { pageOf, report, sequential } from '../query-parts.ts'
+import { pageOf, report, sequential, type OwnerKeys } from '../query-parts.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { websitesAsked, type AskedWebsites, type RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
   FORMER_USAGE,
   funnelCells,
-  hourFacts,
+  factsWithin,
+  HOUR_FACTS,
+  hourFunnel,
   trackedCells,
   trackedSteps,
   valueSteps,
@@ -17,9 +19,11 @@ import {
   type CellRow,
   type FormerPeriod,
   type FormerUsageRow,
-  type WebsiteCellRow,
+  type HourCellRow,
+  type HourKeys,
 } from './raw-figures.ts'
 import {
+  COUNTED_FACTS,
   DIRTY_HOURS,
   firstUncountedHour,
   HOURS_WITH_FACTS,
@@ -33,8 +37,9 @@ import {
 } from './rolled-figures.ts'
 import { changedVisitHours, type VisitHourRow } from './sittings.ts'
 
-/** A website without visits or installs has none. */
+/** An hour without visits or installs has none. */
 interface HourFactsRow extends OwnedWebsite {
+  readonly hour_ms: number
   readonly facts: number
   readonly days: number
   readonly key_ids: readonly number[]
@@ -83,12 +88,14 @@ export const ROLLUP_QUERIES = {
     `SELECT DISTINCT organization, website FROM (SELECT organization, website FROM website_hours
       UNION ALL SELECT organization, website FROM hour_marks) ORDER BY organization, website LIMIT 200000`,
   ),
-  hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
-  /** Of one hour, what visits that began earlier did in it, as far as it is not stored yet. */
+  hourFacts: report<HourKeys, HourFactsRow>(HOUR_FACTS),
+  countedFacts: report<RawPeriod & OwnerKeys, { readonly hour_ms: number; readonly facts: number }>(COUNTED_FACTS),
+  factsWithin: report<RawPeriod, { readonly facts: number }>(factsWithin),
+  /** What visits that began in earlier hours did in these, as far as it is not stored yet. */
   changedVisitHours: sequential<RawPeriod, VisitHourRow>(changedVisitHours),
-  hourFunnel: sequential<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
-  hourTracked: report<RawPeriod, WebsiteCellRow>((period) => trackedCells(period, 'website')),
-  hourDeliveries: report<RawPeriod, WebsiteCellRow>((period) => deliveryCells(period, 'website')),
+  hourFunnel: sequential<RawPeriod, HourCellRow>(hourFunnel),
+  hourTracked: report<RawPeriod, HourCellRow>((period) => trackedCells(period, 'hour')),
+  hourDeliveries: report<RawPeriod, HourCellRow>((period) => deliveryCells(period, 'hour')),
   hoursWithFacts: report<
     { readonly since_ms: number; readonly until_ms: number; readonly limit: number },
     OwnedWebsite & { readonly hour_ms: number }

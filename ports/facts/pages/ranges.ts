@@ -53,6 +53,9 @@ export const VISIT_ISSUED = withinPeriod('issued_at')
 /** A moment as Unix ms, in the text of a statement: for times that are none of its parameters. */
 export const momentAt = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
 
+/** The start of the hour of a moment, as Unix ms. */
+export const hourStart = (moment: string): string => `toInt64(toUnixTimestamp(toStartOfHour(${moment}))) * 1000`
+
 /** `VISIT_ISSUED` for a period that is none of the parameters. */
 export function issuedAtWithin({ since_ms: since, until_ms: until }: IssuedPeriod): string {
   return `issued_at >= ${momentAt(since)} AND issued_at < ${momentAt(until)}`

@@ -4,11 +4,11 @@ import { keysOf } from '../../../domain/typed-keys.ts'
 import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import type { OriginDimension } from '../../../domain/figures/installs.ts'
-import { once, withinPeriod } from '../query-parts.ts'
+import { once, WEBSITES_ASKED, withinPeriod, type OwnerKeys } from '../query-parts.ts'
 import { COUNTED_BY, SOURCE_CAMPAIGN } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import { websitesAsked, issuedOfMerged, VISIT_ISSUED, websiteColumns, type RawPeriod } from './ranges.ts'
-import { visitsSql } from './sittings.ts'
+import { hourStart, websitesAsked, issuedOfMerged, VISIT_ISSUED, websiteColumns, type RawPeriod } from './ranges.ts'
+import { visitsByHourSql, visitsSql } from './sittings.ts'
 
 /** One value of one dimension. The counts are those of `domain/figures/cells.ts`. */
 export interface CellRow {
@@ -17,8 +17,7 @@ export interface CellRow {
   readonly counts: readonly number[]
 }
 
-/** Most websites, and most rows of one answer about them, when the role `rollup` counts an hour. */
-const HOUR_WEBSITES_MAX = 1_000
+/** Most rows of one answer, when the role `rollup` counts hours. */
 export const HOUR_ROWS_MAX = 100_000
 
 /** `websites` are those that the organisation has. */
@@ -36,14 +35,14 @@ export interface FormerUsageRow {
   readonly installs: number
 }
 
-/** Of one website, for the role `rollup`, which counts many small websites at once. */
-export type WebsiteCellRow = CellRow & OwnedWebsite
+/** Of one hour of a website, for the role `rollup`, which counts many small ones at once. */
+export type HourCellRow = CellRow & OwnedWebsite & { readonly hour_ms: number }
 
-/** All websites together, or each by itself. */
-type By = 'all' | 'website'
+/** All websites together, or each hour of each by itself. */
+type By = 'all' | 'hour'
 const BY = {
-  all: { column: '', key: '', maxRows: 20_000 },
-  website: { column: 'organization, website, ', key: 'organization, website, ', maxRows: HOUR_ROWS_MAX },
+  all: { key: '', maxRows: 20_000 },
+  hour: { key: 'organization, website, hour_ms, ', maxRows: HOUR_ROWS_MAX },
 } as const
 
 const received = (period: RawPeriod): string => `${websitesAsked(period)} AND ${withinPeriod('received_at')}`
@@ -96,7 +95,7 @@ const VISIT_PAIRS = Object.keys(FIRST_PAGE_VALUES).map((dimension) => `('${dimen
 
 /** Visits that have the columns `BEGINNINGS` by value, and how many of them reached each step. */
 export const cellsOfVisits = (visits: string, by: By = 'all'): string => `
-  SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
+  SELECT ${BY[by].key}pair.1 AS dimension, pair.2 AS value,
     ${STEP_COUNTS}
   FROM (
     SELECT *, arrayConcat([('visits', ''), ${VISIT_PAIRS.join(', ')}], arrayMap(page -> ('page', page), pages),
@@ -105,8 +104,9 @@ export const cellsOfVisits = (visits: string, by: By = 'all'): string => `
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 
 /** The funnel: visits of the period by value. */
-export const funnelCells = (period: RawPeriod, by: By = 'all'): string =>
-  cellsOfVisits(visitsSql(period, { columns: BEGINNINGS }), by)
+export const funnelCells = (period: RawPeriod): string => cellsOfVisits(visitsSql(period, { columns: BEGINNINGS }))
+/** The same for each of these hours. */
+export const hourFunnel = (hours: RawPeriod): string => cellsOfVisits(visitsByHourSql(hours, BEGINNINGS), 'hour')
 
 const eventsReceived = (period: RawPeriod): string =>
   ofEvents(period, `SELECT event_id FROM installs WHERE ${received(period)}`)
@@ -132,11 +132,12 @@ export const trackedSteps = (period: RawPeriod & { readonly column: keyof typeof
 /** Tracked events of the period, as a cell of each kind, and page views by who looked. */
 export function trackedCells(period: RawPeriod, by: By = 'all'): string {
   const kinds = keysOf(TRACKED).map(
-    (kind) => `SELECT '${kind}' AS dimension, organization, website, '' AS value FROM (${TRACKED[kind](period)})`,
+    (kind) =>
+      `SELECT '${kind}' AS dimension, organization, website, ${hourStart('at')} AS hour_ms, '' AS value FROM (${TRACKED[kind](period)})`,
   )
-  const visitors = `SELECT 'visitor_kind' AS dimension, organization, website, visitor_kind AS value FROM ${once('visits')}
+  const visitors = `SELECT 'visitor_kind' AS dimension, organization, website, ${hourStart('issued_at')} AS hour_ms, visitor_kind AS value FROM ${once('visits')}
     PREWHERE ${websitesAsked(period)} AND ${issuedOfMerged(period)} WHERE NOT is_test`
-  return `SELECT ${BY[by].column}dimension, value, ${COUNT} FROM (${[...kinds, visitors].join(' UNION ALL ')}) ${topCells(by)}`
+  return `SELECT ${BY[by].key}dimension, value, ${COUNT} FROM (${[...kinds, visitors].join(' UNION ALL ')}) ${topCells(by)}`
 }
 
 /** The table is ordered by the IDs of events, so only these are read. */
@@ -164,21 +165,41 @@ export const FORMER_USAGE = `
 
 /** Deliveries of install events of the period by destination, status and reason. */
 export const deliveryCells = (period: RawPeriod, by: By = 'all'): string => `
-  SELECT ${BY[by].column}'delivery' AS dimension, concat(destination, '\\t', status, '\\t', reason) AS value,
-    [count(), 0, 0, 0, 0, 0, 0] AS counts
-  FROM ${once('deliveries')} PREWHERE ${eventsReceived(period)}
+  SELECT ${BY[by].key}'delivery' AS dimension, concat(destination, '\\t', status, '\\t', reason) AS value, ${COUNT}
+  FROM (SELECT *, ${hourStart('install_received_at')} AS hour_ms FROM ${once('deliveries')} PREWHERE ${eventsReceived(period)})
   WHERE (${websiteColumns(period)}, event_id) IN (SELECT ${websiteColumns(period)}, event_id FROM ${once('installs')} PREWHERE ${eventsReceived(period)} WHERE ${received(period)})
   ${topCells(by)}`
 
 /** Of the master secret that signed the visit's receipt. */
 export const KEY_ID = 'reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16'
 
-/** Which page views and installs exist in the period, repeats included: how many, how long they are kept, and of page views the key IDs, and how many are of sittings. */
-export const hourFacts = (period: RawPeriod): string => `
-  SELECT organization, website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids,
+/** Hours of websites by position. */
+export type HourKeys = OwnerKeys & {
+  readonly hours: readonly number[]
+  readonly since_ms: number
+  readonly until_ms: number
+}
+
+/** Condition on rows of a time: in one of these hours. The first part is for the index of times. */
+const inTheseHours = (time: string): string =>
+  `${WEBSITES_ASKED} AND ${withinPeriod(time)} AND toStartOfHour(${time}) IN arrayMap(ms -> toDateTime(intDiv(ms, 1000), 'UTC'), {hours:Array(Int64)})
+    AND (organization, website, ${hourStart(time)}) IN arrayZip({organizations:Array(String)}, {websites:Array(String)}, {hours:Array(Int64)})`
+
+/**
+ * Which page views and installs exist in each of these hours, repeats included: how many, how long they are kept, and of page views the key IDs, and
+ * how many are of sittings.
+ */
+export const HOUR_FACTS = `
+  SELECT organization, website, hour_ms, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids,
     countIf(sitting != '') AS sittings
   FROM (
-    SELECT organization, website, retention_days, ${KEY_ID} AS key_id, sitting
-    FROM visits PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED}
-    UNION ALL SELECT organization, website, retention_days, toUInt8(255), '' FROM installs PREWHERE ${eventsReceived(period)} WHERE ${received(period)})
-  GROUP BY organization, website LIMIT ${HOUR_WEBSITES_MAX}`
+    SELECT organization, website, ${hourStart('issued_at')} AS hour_ms, retention_days, ${KEY_ID} AS key_id, sitting
+    FROM visits PREWHERE ${inTheseHours('issued_at')}
+    UNION ALL SELECT organization, website, ${hourStart('received_at')}, retention_days, toUInt8(255), ''
+    FROM installs PREWHERE event_id IN (SELECT event_id FROM installs WHERE ${inTheseHours('received_at')}) WHERE ${inTheseHours('received_at')})
+  GROUP BY organization, website, hour_ms LIMIT ${HOUR_ROWS_MAX}`
+
+/** How many page views and install events there are, repeats included. */
+export const factsWithin = (period: RawPeriod): string => `
+  SELECT (SELECT count() FROM visits PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED})
+    + (SELECT count() FROM installs PREWHERE ${websitesAsked(period)} WHERE ${received(period)}) AS facts LIMIT 1`

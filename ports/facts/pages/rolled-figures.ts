@@ -3,7 +3,7 @@
 import { DIMENSIONS, type Dimension } from '../../../domain/figures/cells.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { recordOf } from '../../../domain/typed-keys.ts'
-import { at, once, withinPeriod } from '../query-parts.ts'
+import { at, once, WEBSITES_ASKED, withinPeriod } from '../query-parts.ts'
 import { websiteColumns, websitesAsked, type AskedWebsites } from './ranges.ts'
 
 /** Whole hours. `column` is the requested dimension. */
@@ -39,6 +39,8 @@ export interface DirtyHourRow extends OwnedWebsite {
 
 const MAX_VALUES = 10_000
 const MAX_DIRTY = 1_000
+/** Of some years. */
+const MAX_HOURS = 100_000
 
 const hoursOf = (period: RolledPeriod): string => `${once('website_hours')} PREWHERE ${websitesAsked(period)}
   AND ${withinPeriod('hour')}`
@@ -71,6 +73,11 @@ export const DIRTY_HOURS = `
     PREWHERE (organization, website, hour) IN (SELECT organization, website, hour FROM hour_marks)) AS version
     ON mark.organization = version.organization AND mark.website = version.website AND mark.hour = version.hour
   WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, organization, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
+
+/** How many page views and install events hours of these websites had when they were counted last, in order of time. */
+export const COUNTED_FACTS = `
+  SELECT toUnixTimestamp64Milli(hour) AS hour_ms, sum(arraySum(cell -> cell.2, arrayConcat(page_views, events))) AS facts
+  FROM ${once('website_hours')} PREWHERE ${WEBSITES_ASKED} AND ${withinPeriod('hour')} GROUP BY hour ORDER BY hour LIMIT ${MAX_HOURS}`
 
 /**
  * The first hour of the period that has facts and was never counted, if there is one. What is only to be counted again has figures that are all but

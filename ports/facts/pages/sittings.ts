@@ -17,6 +17,7 @@ import {
   issuedWithin,
   momentAt,
   websiteColumns,
+  hourStart,
   websitesAsked,
   type RawPeriod,
 } from './ranges.ts'
@@ -50,6 +51,15 @@ function begunBefore(period: RawPeriod): string {
   const before = issuedAtWithin({ ...period, since_ms: period.since_ms - LOOK_BACK_MS, until_ms: period.since_ms })
   return `(${websiteColumns(period)}, sitting) IN (SELECT ${websiteColumns(period)}, sitting FROM visits
     PREWHERE ${websitesAsked(period)} AND ${before} WHERE sitting != '' AND ${IS_PERSONS_VIEW})`
+}
+
+/** The same for each hour of a period of whole hours: page views whose sitting has another one in the hour before theirs. */
+function goesOn(hours: RawPeriod): string {
+  const { since_ms: since, until_ms: until } = hours
+  const before = issuedAtWithin({ ...hours, since_ms: since - LOOK_BACK_MS, until_ms: until - LOOK_BACK_MS })
+  return `(${websiteColumns(hours)}, sitting, ${hourStart('issued_at')}) IN (
+    SELECT ${websiteColumns(hours)}, sitting, ${hourStart('issued_at')} + ${HOUR_MS} FROM visits
+    PREWHERE ${websitesAsked(hours)} AND ${before} WHERE sitting != '' AND ${IS_PERSONS_VIEW})`
 }
 
 /** A name and an expression over the columns of a page view. */
@@ -89,6 +99,7 @@ function steppedViewsSql(period: RawPeriod, columns: ViewColumns, condition: str
     'view.visit_id AS view_id',
     'substring(view.visit_id, 3) AS arrival',
     'view.issued_at AS viewed_at',
+    `${hourStart('view.issued_at')} AS hour_ms`,
     'view.retention_days AS retention_days',
     ...own,
     '[view.viewed_page] AS seen_pages',
@@ -104,8 +115,8 @@ function steppedViewsSql(period: RawPeriod, columns: ViewColumns, condition: str
       ON view.organization = install.organization AND view.website = install.website AND view.visit_id = install.visit_id`
 }
 
-/** What visits that began in the hours of the period did in later hours, in the form of `steppedViewsSql`. */
-function laterHoursSql(period: RawPeriod, columns: ViewColumns): string {
+/** What visits that began in the hours of the period did in later hours, in the form of `steppedViewsSql`, as if it were viewed at `viewedAt`. */
+function laterHoursSql(period: RawPeriod, columns: ViewColumns, viewedAt: string): string {
   const own = Object.keys(columns).map((name) => `'' AS own_${name}`)
   return `SELECT ${[
     'organization',
@@ -113,7 +124,8 @@ function laterHoursSql(period: RawPeriod, columns: ViewColumns): string {
     'sitting',
     "'' AS view_id",
     `'${NO_VIEW}' AS arrival`,
-    `${momentAt(period.until_ms)} AS viewed_at`,
+    `${viewedAt} AS viewed_at`,
+    `toUnixTimestamp64Milli(began) AS hour_ms`,
     'retention_days',
     ...own,
     'pages AS seen_pages',
@@ -147,15 +159,40 @@ interface AskedVisits {
  */
 export function visitsSql(period: RawPeriod, { columns = {}, condition = 'true' }: AskedVisits = {}): string {
   const hours = toEndOfHour(period)
-  const isOfPeriod = `(sitting = '' OR NOT ${begunBefore(period)}) AND ${condition}`
+  const end = momentAt(period.until_ms)
+  const views = steppedViewsSql(hours, columns, `(sitting = '' OR NOT ${begunBefore(period)}) AND ${condition}`)
+  const later = laterHoursSql(hours, columns, end)
+  return visitsOf(`${views} UNION ALL ${later}`, { columns, of: 'organization, website', end })
+}
+
+/**
+ * The same for a period of whole hours, each counted as if it were asked for alone, with `hour_ms`, its start. What page views did in later hours must
+ * be stored.
+ */
+export function visitsByHourSql(hours: RawPeriod, columns: ViewColumns): string {
+  const views = steppedViewsSql(hours, columns, `(sitting = '' OR NOT ${goesOn(hours)})`)
+  const end = `fromUnixTimestamp64Milli(hour_ms + ${HOUR_MS}, 'UTC')`
+  const later = laterHoursSql(hours, columns, end)
+  return visitsOf(`${views} UNION ALL ${later}`, { columns, of: 'organization, website, hour_ms', end })
+}
+
+interface GroupedViews {
+  readonly columns: ViewColumns
+  /** Columns beside the sitting that tell visits apart. */
+  readonly of: string
+  /** A visit whose first page view is not before this moment is another period's. */
+  readonly end: string
+}
+
+function visitsOf(views: string, { columns, of, end }: GroupedViews): string {
   const first = Object.keys(columns).map((name) => `argMin(own_${name}, arrival) AS ${name}`)
   return `SELECT *, installed_ms > 0 AS installed,
     installed AND installed_ms <= toUnixTimestamp64Milli(issued_at) + ${CONVERSION_MS} AS converted
   FROM (
-    SELECT ${['organization', 'website', 'argMin(view_id, arrival) AS visit_id', 'min(viewed_at) AS issued_at', ...first].join(', ')},
+    SELECT ${[of, 'argMin(view_id, arrival) AS visit_id', 'min(viewed_at) AS issued_at', ...first].join(', ')},
       groupUniqArrayArray(seen_pages) AS pages, groupUniqArrayArray(used_agents) AS agents, ${REACHED}
-    FROM (${steppedViewsSql(hours, columns, isOfPeriod)} UNION ALL ${laterHoursSql(hours, columns)})
-    GROUP BY organization, website, ${VISIT_KEY} HAVING issued_at < ${momentAt(period.until_ms)}
+    FROM (${views})
+    GROUP BY ${of}, ${VISIT_KEY} HAVING issued_at < ${end}
   )`
 }
 
@@ -164,6 +201,8 @@ export interface VisitHourRow extends OwnedWebsite {
   readonly sitting: string
   /** Start of the visit's first hour. */
   readonly began_ms: number
+  /** Start of the hour in which it did this. */
+  readonly hour_ms: number
   /** 1: it did nothing in this hour after all. */
   readonly is_gone: number
   readonly pages: readonly string[]
@@ -197,30 +236,39 @@ const CONTENT_COLUMNS = [
 ]
 const NOTHING_DONE = `tuple(toUInt8(1), emptyArrayString(), toUInt8(0), toUInt8(0), toUInt8(0), toUInt8(0), toInt64(0), emptyArrayString())`
 
+const SITTING = 'organization, website, sitting'
+
 /**
- * The rows of one hour that are new, or other than they are stored. When a visit began is known from the hour before: from its row there, or
- * it began there.
+ * The rows of these hours that are new, or other than they are stored. A visit goes on through hours that follow one another, and began in the one before
+ * them; of the first hour that is known from the row of the hour before, if there is one. After a day it counts as begun anew.
  */
-export function changedVisitHours(hour: RawPeriod): string {
-  const { since_ms: since } = hour
-  const before = since - LOOK_BACK_MS
-  const key = 'organization, website, sitting'
-  const storedOf = (atMs: number, columns: string): string =>
-    `SELECT ${key}, toUnixTimestamp64Milli(began) AS began_ms, ${columns} FROM ${once('visit_hours')}
-      PREWHERE ${websitesAsked(hour)} AND began >= ${momentAt(since - LONGEST_VISIT_MS)} AND began < ${momentAt(since)}
-      WHERE hour = ${momentAt(atMs)}`
-  const own = `SELECT ${key}, if(earlier.began_ms = 0, toInt64(${before}), earlier.began_ms) AS began_ms, ${OWN_CONTENT} AS content,
-      toUInt8(1) AS is_own, max(retention_days) AS retention_days, toUInt64(0) AS row_version
-    FROM (${steppedViewsSql(hour, {}, `sitting != '' AND ${begunBefore(hour)}`)}) AS view
-    LEFT ANY JOIN (${storedOf(before, 'hour')} AND NOT is_gone) AS earlier
-      ON view.organization = earlier.organization AND view.website = earlier.website AND view.sitting = earlier.sitting
-    GROUP BY ${key}, began_ms`
-  return `SELECT ${key}, began_ms, ${CONTENT_COLUMNS.map((name, place) => `content.${place + 1} AS ${name}`).join(', ')}, retention_days, row_version
+export function changedVisitHours(hours: RawPeriod): string {
+  const { since_ms: since, until_ms: until } = hours
+  const storedOf = (columns: string, condition: string): string =>
+    `SELECT ${SITTING}, toUnixTimestamp64Milli(began) AS began_ms, ${columns} FROM ${once('visit_hours')}
+      PREWHERE ${websitesAsked(hours)} AND began >= ${momentAt(since - LONGEST_VISIT_MS)} AND began < ${momentAt(until)}
+      WHERE ${condition}`
+  const views = steppedViewsSql(hours, {}, `sitting != '' AND ${goesOn(hours)}`)
+  const own = `SELECT ${SITTING}, hour_ms, content, days,
+      arrayMax(arrayFilter(each -> each <= hour_ms AND NOT has(gone_on, each - ${HOUR_MS}), gone_on)) AS second_ms,
+      if(second_ms = ${since} AND earlier.began_ms != 0, earlier.began_ms, second_ms - ${HOUR_MS}) AS first_ms,
+      first_ms + ${LONGEST_VISIT_MS} * intDiv(hour_ms - first_ms - ${HOUR_MS}, ${LONGEST_VISIT_MS}) AS began_ms
+    FROM (
+      SELECT *, groupArray(hour_ms) OVER (PARTITION BY ${SITTING}) AS gone_on
+      FROM (SELECT ${SITTING}, hour_ms, ${OWN_CONTENT} AS content, max(retention_days) AS days FROM (${views}) GROUP BY ${SITTING}, hour_ms)
+    ) AS view
+    LEFT ANY JOIN (${storedOf('hour', `hour = ${momentAt(since - LOOK_BACK_MS)} AND NOT is_gone`)}) AS earlier
+      ON view.organization = earlier.organization AND view.website = earlier.website AND view.sitting = earlier.sitting`
+  const stored = storedOf(
+    `toUnixTimestamp64Milli(hour) AS hour_ms, ${STORED_CONTENT} AS content, toUInt8(0) AS is_own, retention_days AS days, row_version`,
+    `hour >= ${momentAt(since)} AND hour < ${momentAt(until)}`,
+  )
+  return `SELECT ${SITTING}, began_ms, hour_ms, ${CONTENT_COLUMNS.map((name, place) => `content.${place + 1} AS ${name}`).join(', ')}, retention_days, row_version
   FROM (
-    SELECT ${key}, began_ms, groupArrayIf(part.content, is_own = 1) AS own, groupArrayIf(part.content, is_own = 0) AS stored,
-      if(empty(own), ${NOTHING_DONE}, own[1]) AS content, max(part.retention_days) AS retention_days, max(part.row_version) AS row_version
-    FROM (${own}
-      UNION ALL ${storedOf(since, `${STORED_CONTENT} AS content, toUInt8(0) AS is_own, retention_days, row_version`)}) AS part
-    GROUP BY ${key}, began_ms
-  ) WHERE empty(stored) OR stored[1] != content ORDER BY ${key} LIMIT ${MAX_CHANGES}`
+    SELECT ${SITTING}, began_ms, hour_ms, groupArrayIf(part.content, is_own = 1) AS own, groupArrayIf(part.content, is_own = 0) AS stored,
+      if(empty(own), ${NOTHING_DONE}, own[1]) AS content, max(part.days) AS retention_days, max(part.row_version) AS row_version
+    FROM (SELECT ${SITTING}, began_ms, hour_ms, content, toUInt8(1) AS is_own, days, toUInt64(0) AS row_version FROM (${own})
+      UNION ALL SELECT ${SITTING}, began_ms, hour_ms, content, is_own, days, row_version FROM (${stored})) AS part
+    GROUP BY ${SITTING}, began_ms, hour_ms
+  ) WHERE empty(stored) OR stored[1] != content ORDER BY hour_ms, ${SITTING} LIMIT ${MAX_CHANGES}`
 }
