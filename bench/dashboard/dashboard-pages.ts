@@ -1,6 +1,6 @@
 /**
  * How soon the pages show something in a real Chromium: the main thread's processor time of Logs until its 200 lines stand there, and
- * the time from the address to the first useful number of Live and of the funnel of 7 and of 28 days. The embedded program is on core 0,
+ * the time from the address to the first useful number of the Overview, of Live and of the funnel. The embedded program is on core 0,
  * with the facts of this many million visits (222,222 a day); the browser on core 1. In each round the browser's caches are empty.
  *
  * Use: node bench/dashboard/dashboard-pages.ts [rounds] [million visits] [folder of `make scale`, copied]
@@ -24,15 +24,16 @@ import { fillFacts, SCALE_OWNER, SCALE_SECRET, writeScaleObjects } from '../supp
 const rounds = roundsFrom(process.argv[2], 5)
 const millions = Number(process.argv[3] ?? 2)
 const GOAL_CPU_MS = 400
-const GOAL_NUMBER_MS = 1_000
 const LINES = 200
 const WAIT_MS = 60_000
 
-/** Where a number stands, and how its element is found. */
+/** Where a number stands, how its element is found, and how soon it should stand there. */
 const NUMBERS = [
-  { name: 'Live', address: 'live', selector: '.tiles dd' },
-  { name: 'the funnel of 7 days', address: 'funnel', selector: 'main a .count' },
-  { name: 'the funnel of 28 days', address: 'funnel?period=Last28Days', selector: 'main a .count' },
+  { name: 'the Overview of 28 days', address: 'overview', selector: '.tiles strong', goalMs: 500 },
+  { name: 'the Overview of 90 days', address: 'overview?period=Last90Days', selector: '.tiles strong', goalMs: 500 },
+  { name: 'Live', address: 'live', selector: '.tiles dd', goalMs: 1_000 },
+  { name: 'the funnel of 7 days', address: 'funnel', selector: 'main a .count', goalMs: 1_000 },
+  { name: 'the funnel of 28 days', address: 'funnel?period=Last28Days', selector: 'main a .count', goalMs: 1_000 },
 ] as const
 
 needTools('taskset')
@@ -129,7 +130,7 @@ async function processorMs(session: CDPSession): Promise<{ readonly task: number
 
 async function measureNumbers(visitor: Visitor): Promise<boolean> {
   let isQuick = true
-  for (const { name, address, selector } of NUMBERS) {
+  for (const { name, address, selector, goalMs } of NUMBERS) {
     const times: number[] = []
     for (let round = 0; round < rounds; round += 1)
       times.push(
@@ -138,10 +139,8 @@ async function measureNumbers(visitor: Visitor): Promise<boolean> {
         ),
       )
     const all = times.map((ms) => ms.toFixed(0)).join(', ')
-    say(
-      `first number of ${name}: ${median(times).toFixed(0)} ms after the address (${all}; to reach: ${GOAL_NUMBER_MS})`,
-    )
-    isQuick &&= median(times) <= GOAL_NUMBER_MS
+    say(`first number of ${name}: ${median(times).toFixed(0)} ms after the address (${all}; to reach: ${goalMs})`)
+    isQuick &&= median(times) <= goalMs
   }
   return isQuick
 }

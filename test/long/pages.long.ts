@@ -7,7 +7,8 @@ import { expect } from 'chai'
 
 import { PAGES } from '../../pages/shell/navigation.ts'
 import { isShown, SHEET_PAGES, startSheetStage, VIEWER_NAMES, type SheetStage } from '../pages/support/sheets.ts'
-import { ALL_LOOKS, BROWSERS, openVisitor, showSheet, type Visitor } from '../pages/support/visitor.ts'
+import { ALL_LOOKS } from '../pages/support/looks.ts'
+import { BROWSERS, openVisitor, showSheet, type Visitor } from '../pages/support/visitor.ts'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']

@@ -8,18 +8,13 @@ import { expect } from 'chai'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { AlertRecord } from '../../domain/alerts/alert.ts'
 import { alertRecord, installRecord, rowsOf } from '../contract/fact-samples.ts'
+import { LOOKS, WIDE } from './support/looks.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 const NOW_MS = Date.now()
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 const ADMIN = 'admin@acme.dev'
@@ -94,7 +89,7 @@ describe('alerts on pages', function () {
   }
 
   it('go to a channel of Slack whose address is shown nowhere', async () => {
-    const { page } = await stage.open(ADMIN, { width: 1280, scheme: 'light' })
+    const { page } = await stage.open(ADMIN, WIDE)
     await page.goto(`${stage.url}/app/acme/webhooks/new`)
     await page.getByLabel('Messages in a Slack channel').check()
     await page.getByLabel('Address').fill('https://hooks.slack.com/services/T0/B0/canary')

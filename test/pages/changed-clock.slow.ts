@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { installRecord } from '../contract/fact-samples.ts'
+import { WIDE } from './support/looks.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
@@ -62,7 +63,7 @@ describe('the Overview of a day with a changed clock', function () {
 
   it('has 24 hours of which one is longer, in Chromium', async () => {
     expect(Math.max(...expected), 'the longer hour').to.be.greaterThan(3)
-    const { page, noise } = await stage.open('anna@howe.dev', { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open('anna@howe.dev', WIDE)
     await page.goto(stage.url + address)
     await page.getByText('As a table').click()
     const cells = page.getByRole('table', { name: 'Installs by hour' }).locator('tbody td.number')

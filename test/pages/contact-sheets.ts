@@ -18,8 +18,8 @@ import {
   type SheetPage,
   type SheetStage,
 } from './support/sheets.ts'
-import type { Look } from './support/stage.ts'
-import { ALL_LOOKS, BROWSERS, openVisitor, showSheet, type Browser } from './support/visitor.ts'
+import { ALL_LOOKS, type Look } from './support/looks.ts'
+import { BROWSERS, openVisitor, showSheet, type Browser } from './support/visitor.ts'
 
 const TARGET = join(import.meta.dirname, '../../docs/pictures')
 /** Of a shot's own size. */

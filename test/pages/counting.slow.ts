@@ -15,18 +15,12 @@ import { installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
 import { organizationOf, SECRET, websiteOf } from '../dashboard/support/stage.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { LOOKS, WIDE, type Look } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 const FROM_MS = Date.now() - 30 * HOUR_MS
 const KEY_ID = createKeyring([SECRET]).currentKeyId
 const OF = { website: 'acme-site', organization: 'acme' }
-const WIDE: Look = { width: 1280, scheme: 'light' }
-const LOOKS: readonly Look[] = [
-  WIDE,
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 

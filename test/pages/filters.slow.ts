@@ -15,10 +15,9 @@ import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { openInFirefox } from './support/firefox.ts'
 import { keyboardOf } from './support/keyboard.ts'
 import { overviewTraffic } from './support/overview-facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { NARROW_DARK, WIDE } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
-const WIDE: Look = { width: 1280, scheme: 'light' }
-const NARROW: Look = { width: 390, scheme: 'dark' }
 const PICTURES = process.env['WHENCE_PICTURES']
 const NOW_MS = Date.now()
 /** With what each shows once its figures are there. */
@@ -66,7 +65,7 @@ describe('filters of the pages of figures', function () {
 
   for (const { path, ready } of PAGES)
     it(`are chips of ${path}, with a form that offers the values of the period`, async () => {
-      for (const look of [WIDE, NARROW]) {
+      for (const look of [WIDE, NARROW_DARK]) {
         const { page, noise } = await stage.open('anna@acme.dev', look)
         await page.goto(
           `${stage.url}/app/busy/${path}?filter=source:is_not:google,&filter=campaign:contains:HN,release`,
@@ -113,7 +112,7 @@ describe('filters of the pages of figures', function () {
   })
 
   it('stand beside a table of Sources that sorts by every column, by mouse and keyboard, with what is no value at its foot', async () => {
-    for (const look of [WIDE, NARROW]) {
+    for (const look of [WIDE, NARROW_DARK]) {
       const { page, noise } = await stage.open('anna@acme.dev', look)
       await page.goto(`${stage.url}/app/busy/sources?period=Last28Days`)
       const names = async (): Promise<readonly string[]> => page.locator('table.sources tbody tr th').allTextContents()

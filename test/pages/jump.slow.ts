@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { LOOKS } from './support/looks.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { installRecord } from '../contract/fact-samples.ts'
 import { storeCounted } from '../support/counted.ts'
@@ -31,10 +32,7 @@ describe('the dialog to jump', function () {
   })
 
   it('leads to pages, websites and installs, keyboard alone', async () => {
-    for (const look of [
-      { width: 1280, scheme: 'light' },
-      { width: 390, scheme: 'dark' },
-    ] as const) {
+    for (const look of LOOKS) {
       const { page, noise } = await stage.open('anna@acme.dev', look)
       await page.goto(`${stage.url}/app/acme/live`)
       await page.getByRole('heading', { level: 1, name: 'Live' }).waitFor()

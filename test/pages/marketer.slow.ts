@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { rollUp } from '../../delivery/rollup/rollup.ts'
+import { WIDE } from './support/looks.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
@@ -53,7 +54,7 @@ describe('a new marketer', function () {
     const email = `marketer-of-${team}@acme.dev`
     const cookies = await stage.signIn(`${team}@acme.dev`)
     await stage.ask('POST', `/api/organizations/${team}/members`, { cookies, body: { email, role: 'Admin' } })
-    const opened = await stage.open(email, { width: 1280, scheme: 'light' })
+    const opened = await stage.open(email, WIDE)
     await opened.page.goto(stage.url)
     await opened.page.getByRole('button', { name: 'Join' }).click()
     await opened.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()

@@ -15,15 +15,9 @@ import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { keyboardOf } from './support/keyboard.ts'
 import { overviewTraffic } from './support/overview-facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { LOOKS, WIDE, type Look } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
-const WIDE = LOOKS[0]!
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 const NOW_MS = Date.now()

@@ -17,17 +17,11 @@ import { activityRecord, requestRecord, store } from '../contract/fact-samples.t
 import { until } from '../../fixtures/until.ts'
 import type { StripeStandIn } from '../../fixtures/service/stripe.ts'
 import { billingOver, startStripe } from '../dashboard/support/billing.ts'
+import { ALL_LOOKS, IS_WHOLE, LOOKS, NARROW, NARROW_DARK, WIDE, WIDE_DARK } from './support/looks.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { otherWorld, REPLACEMENTS, TRANSLATED, translation } from './support/other-world.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
-
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 const WEBSITE = `---
 apiVersion: whence.dev/v1alpha1
@@ -110,9 +104,8 @@ describe('the pages', function () {
     await facts?.close()
   })
 
-  const looks = process.env['WHENCE_PAGES'] === 'all' ? LOOKS : null
   PAGES.forEach(({ to, title }, index) => {
-    for (const look of looks ?? [LOOKS[index % LOOKS.length]!]) {
+    for (const look of IS_WHOLE ? ALL_LOOKS : [ALL_LOOKS[index % ALL_LOOKS.length]!]) {
       it(`${title} is shown, ${look.width} wide and ${look.scheme}`, async () => {
         const { page, noise } = await stage.open('owner@acme.dev', look)
         await page.goto(stage.url + to.replace('$organization', 'acme'))
@@ -139,7 +132,7 @@ describe('the pages', function () {
       ['acme', 'logs', 'time,what,method,path,destination,website,status,code,milliseconds,request'],
     ] as const) {
       const email = organization === 'trial' ? 'trial@acme.dev' : 'owner@acme.dev'
-      const { page, noise } = await stage.open(email, { width: 1280, scheme: 'light' })
+      const { page, noise } = await stage.open(email, WIDE)
       await page.goto(`${stage.url}/app/${organization}/${list}`)
       const file = page.waitForEvent('download')
       await page.getByRole('link', { name: 'Download as CSV' }).click()
@@ -154,7 +147,7 @@ describe('the pages', function () {
   })
 
   it('show what strangers sent as text, with everything that is known of one line', async () => {
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/logs?status=4xx`)
     await page.getByRole('button', { name: /:/ }).first().click()
     const panel = page.getByRole('complementary', { name: 'One line of Logs' })
@@ -170,7 +163,7 @@ describe('the pages', function () {
 
   it('open a line by keyboard, whose panel has the focus until Escape gives it back', async () => {
     for (const address of ['logs', 'live']) {
-      const { page, noise } = await stage.open('viewer@acme.dev', LOOKS[0]!)
+      const { page, noise } = await stage.open('viewer@acme.dev', WIDE)
       await page.goto(`${stage.url}/app/acme/${address}`)
       const rows = page.locator('table.lines').getByRole('button')
       await rows.nth(1).focus()
@@ -223,7 +216,7 @@ describe('the pages', function () {
   })
 
   it('lead to their filter by one key', async () => {
-    const { page } = await stage.open('viewer@acme.dev', LOOKS[0]!)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     for (const address of ['funnel', 'match', 'sources', 'deliveries', 'installs', 'logs', 'activity']) {
       await page.goto(`${stage.url}/app/acme/${address}`)
       await page.locator('main [data-filter]').first().waitFor()
@@ -235,7 +228,7 @@ describe('the pages', function () {
   })
 
   it('say what every role may do, and how this session began and ends', async () => {
-    const { page } = await stage.open('owner@acme.dev', LOOKS[0]!)
+    const { page } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/members`)
     const roles = page.getByRole('region', { name: 'What each role may do' })
     const shown = await roles.innerText()
@@ -255,7 +248,7 @@ describe('the pages', function () {
   })
 
   it('keep their filters only in the address', async () => {
-    const { page } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/logs`)
     await page.getByRole('table').waitFor()
     const all = await page.locator('tbody tr').count()
@@ -326,7 +319,7 @@ describe('the pages', function () {
         row_version: 1,
       },
     ])
-    for (const look of [LOOKS[0]!, LOOKS[1]!]) {
+    for (const look of LOOKS) {
       const { page, noise } = await stage.open('viewer@acme.dev', look)
       await page.goto(`${stage.url}/app/acme/what-if`)
       await page.getByRole('link', { name: /\d/ }).last().click()
@@ -362,12 +355,12 @@ describe('the pages', function () {
       },
     ])
     const address = `${stage.url}/app/acme/what-if?replay=${key.id}`
-    const viewer = await stage.open('viewer@acme.dev', LOOKS[0]!)
+    const viewer = await stage.open('viewer@acme.dev', WIDE)
     await viewer.page.goto(address)
     await viewer.page.getByText('Begins within seconds.').waitFor()
     expect(await viewer.page.getByRole('button', { name: 'Cancel' }).count()).to.equal(0)
     await viewer.page.close()
-    const { page, noise } = await stage.open('admin@acme.dev', LOOKS[0]!)
+    const { page, noise } = await stage.open('admin@acme.dev', WIDE)
     await page.goto(address)
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('It stops within seconds.').waitFor()
@@ -412,8 +405,8 @@ describe('the pages', function () {
       "[...document.querySelectorAll('code, pre, kbd')].filter((each) => !each.closest('[translate=no]')).length"
     for (const [address, steps] of ways) {
       const email = address.startsWith('trial') ? 'trial@acme.dev' : 'owner@acme.dev'
-      const plain = await stage.open(email, LOOKS[0]!)
-      const { page, noise } = await stage.open(email, LOOKS[0]!)
+      const plain = await stage.open(email, WIDE)
+      const { page, noise } = await stage.open(email, WIDE)
       const textOf = async (shown: Page) =>
         ((await shown.locator('main').textContent()) ?? '').replaceAll(TRANSLATED, '')
       for (const each of [plain.page, page]) {
@@ -438,7 +431,7 @@ describe('the pages', function () {
   })
 
   it('send a support request with what was shown, and only on request', async () => {
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
+    const { page, noise } = await stage.open('viewer@acme.dev', NARROW)
     await page.goto(`${stage.url}/app/acme/support`)
     await page.getByRole('textbox').fill('Where are my figures?')
     const shown = await page.locator('pre').textContent()
@@ -465,7 +458,7 @@ describe('the pages', function () {
     await stage.writer.create({ kind: 'Organization', namespace: 'default', name: 'paying', spec })
     const member = { organizationRef: { name: 'paying' }, email: 'owner@acme.dev', role: 'Owner' }
     await stage.writer.create({ kind: 'Member', namespace: 'default', name: 'paying-owner', spec: member })
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/usage`)
     await page.getByText('managed elsewhere').waitFor()
     await page.goto(`${stage.url}/app/paying/usage`)
@@ -478,7 +471,7 @@ describe('the pages', function () {
   })
 
   it('keep working in eight tabs of one browser, which opens few connections to one service', async () => {
-    const { page: first } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const { page: first } = await stage.open('viewer@acme.dev', WIDE)
     const tabs = [first]
     while (tabs.length < 8) tabs.push(await stage.chromium.context.newPage())
     for (const tab of tabs) {
@@ -495,7 +488,7 @@ describe('the pages', function () {
   })
 
   it('say what became of new lines: polled without a stream, not readable, and no longer allowed', async () => {
-    const { page } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     const polls: string[] = []
     let status = 200
     await page.route('**/logs/tail?*', (route) => route.fulfill({ status: 429, body: '{"error":"rate_limited"}' }))
@@ -521,7 +514,7 @@ describe('the pages', function () {
   })
 
   it('say on Live that its figures cannot be read, while new lines still come', async () => {
-    const { page } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'dark' })
+    const { page } = await stage.open('viewer@acme.dev', NARROW_DARK)
     await page.route('**/acme/funnel*', (route) => route.fulfill({ status: 503, body: '{"error":"unavailable"}' }))
     await page.goto(`${stage.url}/app/acme/live`)
     await page.getByRole('alert').waitFor()
@@ -532,7 +525,7 @@ describe('the pages', function () {
   })
 
   it('end a read of figures that somebody stops, and ask again on request', async () => {
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
+    const { page, noise } = await stage.open('viewer@acme.dev', NARROW)
     const held: Route[] = []
     const failed: string[] = []
     page.on('requestfailed', (request) => failed.push(new URL(request.url()).pathname))
@@ -554,7 +547,7 @@ describe('the pages', function () {
   })
 
   it('search bodies step by step by themselves, say how far they are, and stop on request', async () => {
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'dark' })
+    const { page, noise } = await stage.open('viewer@acme.dev', WIDE_DARK)
     let steps = 0
     let holds = false
     await page.route('**/api/organizations/acme/logs?*text=*', async (route) => {
@@ -580,7 +573,7 @@ describe('the pages', function () {
   })
 
   it('say wherever they count made-up traffic, which completes no step of the checklist', async () => {
-    const { page, noise } = await stage.open('trial@acme.dev', { width: 390, scheme: 'dark' })
+    const { page, noise } = await stage.open('trial@acme.dev', NARROW_DARK)
     await page.goto(`${stage.url}/app/trial/checklist`)
     await page.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
     await page.getByText('Made-up traffic completes no step here').waitFor()
@@ -611,7 +604,7 @@ describe('the pages', function () {
     await stage.ask('POST', '/api/organizations/acme/members', { cookies, body })
     const secret = (): string | undefined => /#invitation=([0-9a-f]+)/.exec(stage.mails.at(-1) ?? '')?.[1]
     await until(() => secret() !== undefined)
-    for (const look of looks ?? [LOOKS[0]!, LOOKS[1]!]) {
+    for (const look of LOOKS) {
       const { page, noise } = await stage.open('guest@acme.dev', look)
       const holds = async (): Promise<void> => {
         expect(await seriousFindings(page)).to.deep.equal([])

@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { activationRecord, activityRecord, installRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { storeCounted } from '../support/counted.ts'
+import { NARROW, NARROW_DARK, WIDE, WIDE_DARK } from './support/looks.ts'
 import { organizationOf, SECRET } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
@@ -60,7 +61,7 @@ describe('the pages by which people set things up', function () {
   }
 
   it('begin with the checklist, which only traffic makes green', async () => {
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(stage.url)
     await page.waitForURL('**/app/acme/overview')
     await page.getByRole('heading', { level: 2, name: 'The script is on your website' }).waitFor()
@@ -90,7 +91,7 @@ describe('the pages by which people set things up', function () {
   })
 
   it('show the link of an invitation if the service sends no mail', async () => {
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 390, scheme: 'light' })
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW)
     const link = `${stage.url}/sign-in#invitation=${'a'.repeat(43)}`
     await page.route('**/api/organizations/acme/members', (route) =>
       route.request().method() === 'POST'
@@ -107,7 +108,7 @@ describe('the pages by which people set things up', function () {
   })
 
   it('make an API key, show it once to be copied, and revoke it', async () => {
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 390, scheme: 'dark' })
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW_DARK)
     await page.goto(`${stage.url}/app/acme/keys`)
     await page.getByText('There is no key yet.').waitFor()
     await page.getByRole('button', { name: 'New key' }).click()
@@ -133,7 +134,7 @@ describe('the pages by which people set things up', function () {
     await page.getByText('There is no key yet.').waitFor()
     expect(await statusNow()).to.equal(401)
     await page.close()
-    const viewer = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const viewer = await stage.open('viewer@acme.dev', WIDE)
     await viewer.page.goto(`${stage.url}/app/acme/keys`)
     await viewer.page.getByText('There is no key yet.').waitFor()
     expect(await viewer.page.getByRole('button', { name: 'New key' }).count()).to.equal(0)
@@ -141,7 +142,7 @@ describe('the pages by which people set things up', function () {
   })
 
   it('create an object by a form that says what is wrong with which field, and remove it', async () => {
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'dark' })
+    const { page, noise } = await stage.open('owner@acme.dev', WIDE_DARK)
     await page.goto(`${stage.url}/app/acme/resources`)
     await page.getByRole('link', { name: 'New website' }).click()
     await page.getByLabel('Name', { exact: true }).fill('shop')
@@ -170,7 +171,7 @@ describe('the pages by which people set things up', function () {
     const at = '/api/organizations/acme/resources/InstallPath'
     const spec = { organizationRef: { name: 'acme' } }
     await stage.ask('POST', at, { cookies: owner, body: { name: 'cli', spec } })
-    const { page } = await stage.open('owner@acme.dev', { width: 390, scheme: 'light' })
+    const { page } = await stage.open('owner@acme.dev', NARROW)
     await page.goto(`${stage.url}/app/acme/resources/InstallPath/default/cli`)
     await page.getByLabel('Name that people see').fill('Command line')
     const { body } = await stage.ask('GET', `${at}/default/cli`, { cookies: owner })
@@ -214,12 +215,12 @@ describe('the pages by which people set things up', function () {
   })
 
   it('offer no change that the role or the service would refuse', async () => {
-    const { page: owner } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    const { page: owner } = await stage.open('owner@acme.dev', WIDE)
     await owner.goto(`${stage.url}/app/acme/resources/Organization/default/acme`)
     await owner.getByLabel('Name that people see').waitFor()
     expect(await owner.getByText('Billing').count()).to.equal(0)
     await owner.close()
-    const { page: member } = await stage.open('member@acme.dev', { width: 1280, scheme: 'light' })
+    const { page: member } = await stage.open('member@acme.dev', WIDE)
     await member.goto(`${stage.url}/app/acme/resources`)
     await member.getByRole('link', { name: 'New install path' }).waitFor()
     for (const kind of ['website', 'log stream', 'webhook'])
@@ -254,7 +255,7 @@ describe('the pages by which people set things up', function () {
     await stage.ask('POST', '/api/organizations/acme/webhooks', { cookies: owns, body })
     const at = '/api/organizations/acme/resources/Webhook/default/news'
     const { body: before } = await stage.ask('GET', at, { cookies: owns })
-    const { page, noise } = await stage.open('owner@acme.dev', { width: 390, scheme: 'dark' })
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW_DARK)
     await page.goto(`${stage.url}/app/acme/resources`)
     await page.getByRole('table', { name: 'Webhooks' }).getByRole('link', { name: 'news' }).click()
     await page.getByRole('link', { name: 'State, attempts and secret' }).click()
@@ -282,7 +283,7 @@ describe('the pages by which people set things up', function () {
   })
 
   it('check what holds without a choice, and write what was chosen', async () => {
-    const { page } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    const { page } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/new/LogStream`)
     const bodies = page.getByRole('checkbox', { name: 'Include bodies' })
     const yaml = page.locator('.beside pre')
@@ -300,7 +301,7 @@ describe('the pages by which people set things up', function () {
   })
 
   it('accept credentials and never show them again', async () => {
-    const { page } = await stage.open('owner@acme.dev', { width: 390, scheme: 'dark' })
+    const { page } = await stage.open('owner@acme.dev', NARROW_DARK)
     await page.goto(`${stage.url}/app/acme/new/Destination`)
     await page.getByLabel('Name', { exact: true }).fill('ga4-main')
     await page.getByRole('textbox', { name: 'Website' }).or(page.getByLabel('Website')).first().click()
@@ -324,7 +325,7 @@ describe('the pages by which people set things up', function () {
       activityRecord({ ...about, id: 'a1', type: 'origin_not_registered', subject: HOSTILE, message: HOSTILE }),
       activityRecord({ ...about, id: 'a2', type: 'export', subject: 'somebody', message: '12 records.' }),
     ])
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'dark' })
+    const { page, noise } = await stage.open('viewer@acme.dev', WIDE_DARK)
     await page.goto(`${stage.url}/app/acme/activity`)
     await page.getByText('12 records.').waitFor()
     await page.getByRole('link', { name: HOSTILE }).waitFor()

@@ -7,16 +7,11 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { startSheetStage, type SheetStage } from './support/sheets.ts'
-import { seriousFindings, type Look } from './support/stage.ts'
+import { LOOKS, NARROW_DARK, WIDE } from './support/looks.ts'
+import { seriousFindings } from './support/stage.ts'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-]
 const OWNER = 'owner@acme.dev'
 
 describe('a report that is shared', function () {
@@ -51,7 +46,7 @@ describe('a report that is shared', function () {
   }
 
   it('is made from what the Overview shows, opened without an account, and taken back', async () => {
-    const { page, noise } = await stage.open(OWNER, { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open(OWNER, WIDE)
     await page.goto(`${stage.url}/app/acme/overview?website=acme-docs&period=Last28Days&filter=source:is_not:google`)
     await page.locator('.plot').waitFor()
     const tileOf = (of: Page) => of.locator('.metrics strong').allTextContents()
@@ -69,7 +64,7 @@ describe('a report that is shared', function () {
     expect(await page.content()).not.to.include(address.slice(-43))
     await check(page, noise, 'links-1280-light')
 
-    const reader = await stage.open(OWNER, { width: 1280, scheme: 'light' })
+    const reader = await stage.open(OWNER, WIDE)
     await reader.page.context().clearCookies()
     const asked: string[] = []
     reader.page.on('request', (request) => {
@@ -101,7 +96,7 @@ describe('a report that is shared', function () {
     await reader.page.getByRole('heading', { level: 2, name: /^Visits by/ }).waitFor()
     await reader.page.close()
 
-    const owner = await stage.open(OWNER, { width: 390, scheme: 'dark' })
+    const owner = await stage.open(OWNER, NARROW_DARK)
     await owner.page.goto(`${stage.url}/app/acme/links`)
     const own = owner.page.getByRole('row', { name: /^For the board/ }).filter({ hasText: 'Dashboard' })
     await check(owner.page, owner.noise, 'links-390-dark')

@@ -12,15 +12,10 @@ import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { CAMPAIGN_DAY, campaignTraffic } from './support/campaign-facts.ts'
 import { startSpendWriter } from './support/spend-writer.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { LOOKS, WIDE } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 
@@ -56,7 +51,7 @@ describe('the page Spend', function () {
   })
 
   it('names each problem of a file, imports a right one, shows currencies apart, and forgets the file', async () => {
-    const { page, noise } = await stage.open('admin@acme.dev', LOOKS[0]!)
+    const { page, noise } = await stage.open('admin@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/spend`)
     await page.getByRole('heading', { name: 'Nothing was spent' }).waitFor()
     await page.getByText('The columns have other names').click()
@@ -125,7 +120,7 @@ describe('the page Spend', function () {
   }
 
   it('shows a Viewer what was spent, without the means to change it', async () => {
-    const { page } = await stage.open('viewer@acme.dev', LOOKS[0]!)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/spend`)
     await page.getByRole('region', { name: 'Imports' }).waitFor()
     expect(await page.getByRole('button', { name: /Import|Remove/ }).count()).to.equal(0)
@@ -133,7 +128,7 @@ describe('the page Spend', function () {
   })
 
   it('forgets what a file says once that is removed', async () => {
-    const { page, noise } = await stage.open('admin@acme.dev', LOOKS[0]!)
+    const { page, noise } = await stage.open('admin@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/spend`)
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()

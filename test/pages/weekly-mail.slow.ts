@@ -11,14 +11,9 @@ import { createKeyring } from '../../runtime/keyring.ts'
 import { until } from '../../fixtures/until.ts'
 import { organizationOf, SECRET, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { LOOKS, NARROW_DARK, WIDE, type Look } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 const EMAIL = 'anna@acme.dev'
@@ -62,7 +57,7 @@ describe('the weekly mail on pages', function () {
     endAddress(stage.url, createKeyring([SECRET]).mailEnds.seal, { organization: 'acme', email: EMAIL })
 
   it('is turned on and off by whoever gets it, and says where Git has to be asked', async () => {
-    const { page, noise, section, own } = await openAccount(LOOKS[0]!)
+    const { page, noise, section, own } = await openAccount(WIDE)
     expect(await own.isChecked()).to.equal(false)
     await own.click()
     await until(() =>
@@ -98,7 +93,7 @@ describe('the weekly mail on pages', function () {
   }
 
   it('ends by the button that its link leads to, without signing in', async () => {
-    const { page, noise } = await stage.open(EMAIL, LOOKS[1]!)
+    const { page, noise } = await stage.open(EMAIL, NARROW_DARK)
     await stage.chromium.context.clearCookies()
     await page.goto(endUrl())
     await page.getByRole('button', { name: 'End the weekly mail' }).click()
@@ -106,14 +101,14 @@ describe('the weekly mail on pages', function () {
     await drawn(page, 'ended')
     expect(noise).to.deep.equal([])
     await page.close()
-    const account = await openAccount(LOOKS[0]!)
+    const account = await openAccount(WIDE)
     await account.section.getByText('You ended it.').waitFor()
     await drawn(account.page, 'account-ended')
     await account.page.close()
   })
 
   it('leads to its week on the Overview', async () => {
-    const { page } = await stage.open(EMAIL, LOOKS[0]!)
+    const { page } = await stage.open(EMAIL, WIDE)
     const asked = page.waitForRequest((request) => request.url().includes('/overview?'))
     await page.goto(`${stage.url}/app/acme/overview?from=2026-11-16&to=2026-11-22`)
     const query = new URL((await asked).url()).searchParams

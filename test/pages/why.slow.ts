@@ -11,21 +11,15 @@ import { encodeRecord, type DeadLetter, type LogRecord } from '../../domain/reco
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
 import { until } from '../../fixtures/until.ts'
 import { openInFirefox } from './support/firefox.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { ALL_LOOKS, IS_WHOLE, NARROW, NARROW_DARK, WIDE, WIDE_DARK, type Look } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 import { HOSTILE, HOSTILE_NAME, jobOfEvent, REFUSED_EVENTS, whyFacts } from './support/why-facts.ts'
 import { openWhyFacts, WHY_MANIFESTS, type WhyFacts } from './support/why-stage.ts'
 
-const WIDE_LIGHT: Look = { width: 1280, scheme: 'light' }
-const WIDE_DARK: Look = { width: 1280, scheme: 'dark' }
-const NARROW_LIGHT: Look = { width: 390, scheme: 'light' }
-const NARROW_DARK: Look = { width: 390, scheme: 'dark' }
-const ALL_LOOKS: readonly Look[] = [WIDE_LIGHT, WIDE_DARK, NARROW_LIGHT, NARROW_DARK]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 /** Yesterday and today, by the clock of UTC. */
 const TWO_DAYS = `from=${new Date(Date.now() - DAY_MS).toISOString().slice(0, 10)}`
-/** Whether each page is opened in all its looks. */
-const IS_WHOLE = PICTURES !== undefined || process.env['WHENCE_PAGES'] === 'all'
 
 describe('the pages that answer why', function () {
   // An engine, a bundler and a browser start: seconds on a quiet machine, minutes on one that is not.
@@ -64,7 +58,7 @@ describe('the pages that answer why', function () {
     looks: readonly Look[],
     act: (page: Page) => Promise<void>,
   ): Promise<void> {
-    for (const one of IS_WHOLE ? ALL_LOOKS : looks) {
+    for (const one of IS_WHOLE || PICTURES !== undefined ? ALL_LOOKS : looks) {
       const { page, noise } = await stage.open('owner@acme.dev', one)
       await page.goto(stage.url + address)
       await act(page)
@@ -87,7 +81,7 @@ describe('the pages that answer why', function () {
         .waitFor()
       await page.getByRole('link', { name: new RegExp(`^Copied .* ${copied} `) }).waitFor()
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     for (const period of [`${TWO_DAYS}&website=acme-docs`, 'period=Last7Days']) {
       await page.goto(`${stage.url}/app/acme/funnel?${period}`)
       await page.locator('.funnel .count').nth(5).waitFor()
@@ -123,7 +117,7 @@ describe('the pages that answer why', function () {
       await page.getByText('Got to “Ran”').waitFor()
       await page.locator('table.visits tbody tr').first().waitFor()
     })
-    const { page } = await stage.open('owner@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/visits?step=first_run`)
     const row = page.locator('table.visits tbody tr').first()
     const file = page.waitForEvent('download')
@@ -142,7 +136,7 @@ describe('the pages that answer why', function () {
   })
 
   it('count visits by two filters at once, as the list of them holds', async () => {
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/visits?step=installed&filter=source:is:newsletter`)
     await page.locator('table.visits tbody tr').first().waitFor()
     const rows = await allRows(page, page.locator('table.visits tbody tr'))
@@ -167,7 +161,7 @@ describe('the pages that answer why', function () {
       const expired = page.getByRole('listitem').filter({ hasText: 'The visit was too old' })
       await expired.getByText('What to do').waitFor()
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/match?${TWO_DAYS}`)
     await page.locator('.figures').waitFor()
     const links = page.locator('.figures a:not([download]):not(.sort)')
@@ -181,10 +175,10 @@ describe('the pages that answer why', function () {
   })
 
   it('show what brings installs, with the visits that each number counts', async () => {
-    await look('/app/acme/sources', 'Sources', [NARROW_LIGHT], async (page) => {
+    await look('/app/acme/sources', 'Sources', [NARROW], async (page) => {
       await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/sources?by=campaign`)
     const rows = page.getByRole('row')
     for (const name of ['launch', 'No campaign', 'Total']) {
@@ -199,11 +193,11 @@ describe('the pages that answer why', function () {
   })
 
   it('show which installs coding agents ran, and from which pages', async () => {
-    await look('/app/acme/sources?by=agent', 'Agents', [WIDE_LIGHT], async (page) => {
+    await look('/app/acme/sources?by=agent', 'Agents', [WIDE], async (page) => {
       await page.getByRole('rowheader', { name: 'claude-code' }).waitFor()
       await page.getByRole('rowheader', { name: '/install' }).first().waitFor()
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/sources?by=agent`)
     const links = page.locator('.figures a:not([download]):not(.sort)')
     await links.first().waitFor()
@@ -218,7 +212,7 @@ describe('the pages that answer why', function () {
     await look('/app/acme/sources?by=command', 'Shared commands', [NARROW_DARK], async (page) => {
       await page.getByRole('rowheader', { name: '/docs/quickstart' }).first().waitFor()
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/sources?by=command&period=Last90Days`)
     await page.getByText('These are of the last 31 days of the period').waitFor()
     const links = page.locator('table.sources tbody tr').first().getByRole('link')
@@ -231,7 +225,7 @@ describe('the pages that answer why', function () {
   })
 
   it('lead from the checklist, from the month and from what is live to what they count', async () => {
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/checklist?website=acme-docs`)
     for (const words of [
       'visits',
@@ -260,7 +254,7 @@ describe('the pages that answer why', function () {
   })
 
   it('draw charts and pictures that stand out from their card, in both schemes', async () => {
-    for (const look of [WIDE_LIGHT, WIDE_DARK]) {
+    for (const look of [WIDE, WIDE_DARK]) {
       const { page } = await stage.open('viewer@acme.dev', look)
       await page.goto(`${stage.url}/app/acme/funnel`)
       await page.locator('.columns .some:not(.part)').first().waitFor()
@@ -300,19 +294,14 @@ describe('the pages that answer why', function () {
   })
 
   it('list installs by what the address says, and lead on to each', async () => {
-    await look(
-      '/app/acme/installs?resolution=unmatched&reason=expired',
-      'Installs filtered',
-      [WIDE_LIGHT],
-      async (page) => {
-        await page.getByText('Why not: The visit was too old').waitFor()
-        await page.getByRole('link', { name: 'Installed' }).first().waitFor()
-      },
-    )
+    await look('/app/acme/installs?resolution=unmatched&reason=expired', 'Installs filtered', [WIDE], async (page) => {
+      await page.getByText('Why not: The visit was too old').waitFor()
+      await page.getByRole('link', { name: 'Installed' }).first().waitFor()
+    })
     await look('/app/acme/installs', 'Installs', [NARROW_DARK], async (page) => {
       await page.getByText(HOSTILE).first().waitFor()
     })
-    const { page } = await stage.open('owner@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/installs?filter=path:is:homebrew&filter=source:is:google`)
     const file = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export exactly these' }).click()
@@ -323,7 +312,7 @@ describe('the pages that answer why', function () {
   })
 
   it('show one install as a picture, in words, and as it came', async () => {
-    await look('/app/acme/installs/acme-docs/event-picture', 'Install', [WIDE_LIGHT, NARROW_DARK], async (page) => {
+    await look('/app/acme/installs/acme-docs/event-picture', 'Install', [WIDE, NARROW_DARK], async (page) => {
       const picture = page.getByRole('img', { name: /Matched to a visit 1\.1 days before from .google/ })
       await picture.waitFor()
       expect(await picture.locator('.visit').count()).to.equal(3)
@@ -342,7 +331,7 @@ describe('the pages that answer why', function () {
       expect(await page.locator('.raw pre').textContent()).to.include(HOSTILE)
       expect(await page.locator('a[href^="javascript"]').count()).to.equal(0)
     })
-    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    const { page } = await stage.open('viewer@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
     await page.getByRole('link', { name: 'Its lines of Logs' }).click()
     await page.waitForURL('**/logs?reference=event-picture')
@@ -364,7 +353,7 @@ describe('the pages that answer why', function () {
     await look('/app/acme/deliveries', 'Deliveries', [NARROW_DARK], async (page) => {
       await page.getByRole('rowheader', { name: `Analytics ${HOSTILE_NAME}` }).waitFor()
     })
-    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW)
     await page.goto(`${stage.url}/app/acme/deliveries`)
     const failed = page.getByRole('listitem').filter({ hasText: 'The provider refused it for good' })
     await failed.getByText('7 can still be sent.').waitFor()
@@ -386,7 +375,7 @@ describe('the pages that answer why', function () {
       await page.getByText(`Down for maintenance ${HOSTILE}`).waitFor()
       await page.getByText('It was too far behind, so the oldest were dropped: 7 records, from').waitFor()
     })
-    const { page, noise } = await stage.open('owner@acme.dev', WIDE_LIGHT)
+    const { page, noise } = await stage.open('owner@acme.dev', WIDE)
     await page.goto(`${stage.url}/app/acme/streams`)
     await page.getByRole('link', { name: 'Archive' }).press('Enter')
     await page.getByRole('button', { name: 'Send a test' }).press('Enter')
@@ -405,7 +394,7 @@ describe('the pages that answer why', function () {
     expect(
       (await stage.ask('POST', '/api/organizations/acme/resources/LogStream', { cookies: owner, body })).status,
     ).to.equal(201)
-    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW)
     await page.goto(`${stage.url}/app/acme/streams/made-logs`)
     await page.getByRole('button', { name: 'Make a new secret' }).click()
     await page.getByText(/^whsec_/).waitFor()
@@ -414,7 +403,7 @@ describe('the pages that answer why', function () {
   })
 
   it('show whether webhooks arrive, what was given up, and make one whose secret is shown once', async () => {
-    await look('/app/acme/streams', 'Streams and webhooks', [NARROW_LIGHT], async (page) => {
+    await look('/app/acme/streams', 'Streams and webhooks', [NARROW], async (page) => {
       await page.getByRole('link', { name: `News ${HOSTILE_NAME}` }).waitFor()
       await page.locator('.status.warn', { hasText: 'in 24 hours 1 delivered, 0 on their way, 1 given up' }).waitFor()
     })
@@ -422,7 +411,7 @@ describe('the pages that answer why', function () {
       await page.getByRole('heading', { name: 'Given up in seven days' }).waitFor()
       await page.getByText(`No room ${HOSTILE}`).waitFor()
     })
-    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW)
     await page.goto(`${stage.url}/app/acme/webhooks/new`)
     await page.getByLabel('Address').fill('https://made.example/hook')
     await page.getByLabel(/An install was matched/).check()

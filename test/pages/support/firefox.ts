@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises'
 import type { KeyInput, Page } from 'puppeteer-core'
 
 import { openFirefox } from '../../sdk/support/browsers.ts'
-import type { Look, PagesStage } from './stage.ts'
+import { WIDE, type Look } from './looks.ts'
+import type { PagesStage } from './stage.ts'
 
 /** For a machine that does much else. */
 const MOST_WAIT_MS = 90_000
@@ -32,7 +33,7 @@ export interface FirefoxVisitor {
 export async function openInFirefox(
   stage: Pick<PagesStage, 'url' | 'signIn'>,
   email: string,
-  { width, scheme }: Look = { width: 1280, scheme: 'light' },
+  { width, scheme }: Look = WIDE,
 ): Promise<FirefoxVisitor> {
   const firefox = await openFirefox({ scheme })
   const page = await firefox.browser.newPage()

@@ -3,7 +3,8 @@
 import { until } from '../../../fixtures/until.ts'
 import { activityRecord, store } from '../../contract/fact-samples.ts'
 import { billingOver, startStripe } from '../../dashboard/support/billing.ts'
-import { startPages, type Look, type PagesStage } from './stage.ts'
+import type { Look } from './looks.ts'
+import { startPages, type PagesStage } from './stage.ts'
 import { HOSTILE, recentTraffic, whyFacts } from './why-facts.ts'
 import { openWhyFacts, WHY_LINK, WHY_MANIFESTS } from './why-stage.ts'
 

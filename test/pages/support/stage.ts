@@ -14,6 +14,7 @@ import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import type { PagesManifest } from '../../../common/pages-manifest.ts'
 import { buildPages } from '../../../pages/build.ts'
 import { startStage, type Stage, type StageOptions } from '../../dashboard/support/stage.ts'
+import type { Look } from './looks.ts'
 import { openChromium, type ChromiumInstance } from '../../sdk/support/browsers.ts'
 
 export interface PagesStage extends Stage {
@@ -21,11 +22,6 @@ export interface PagesStage extends Stage {
   readonly chromium: ChromiumInstance
   /** A page in which this person is signed in; what must not happen on it is collected in `noise`. */
   readonly open: (email: string, look: Look) => Promise<{ readonly page: Page; readonly noise: string[] }>
-}
-
-export interface Look {
-  readonly width: 1280 | 390
-  readonly scheme: 'light' | 'dark'
 }
 
 /** For a machine that does much else. */

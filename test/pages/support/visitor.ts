@@ -3,14 +3,9 @@
 import { until } from '../../../fixtures/until.ts'
 import { openInFirefox } from './firefox.ts'
 import { VIEWERS, type SheetPage, type SheetStage } from './sheets.ts'
-import { seriousFindings, type Look } from './stage.ts'
+import type { Look } from './looks.ts'
+import { seriousFindings } from './stage.ts'
 
-export const ALL_LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-]
 export const BROWSERS = ['Chromium', 'Firefox'] as const
 export type Browser = (typeof BROWSERS)[number]
 
