@@ -28,7 +28,7 @@ const SERVES_MS = 5 * MINUTE_MS
 const LAST_MS = 2 * LIMITS.clockSkewMs
 
 /** A mark as it is read (`dirtyHours`): what a row of figures says that it has read. */
-export function markText({ writer, row_version: version }: RowOf<'hour_marks'>): string {
+export function textOfMark({ writer, row_version: version }: RowOf<'hour_marks'>): string {
   return `${writer}/${version}`
 }
 

@@ -42,7 +42,7 @@ export async function* partsToCount(
 ): AsyncGenerator<HoursToCount> {
   if (dirty.length === 0) return
   const inOrder = dirty.toSorted((one, other) => one.hour_ms - other.hour_ms)
-  const period = periodOf(inOrder)
+  const period = hoursPeriod(inOrder)
   const hours = { ...period, ...ownersOf(inOrder), hours: inOrder.map((hour) => hour.hour_ms) }
   const known = new Map((await facts.run('hourFacts', hours)).map((row) => [hourKey(row), row]))
   const counted = await facts.run('countedFacts', period)
@@ -61,7 +61,7 @@ export function viewsOf({
   known,
 }: HoursToCount): RawPeriod & OwnerKeys & { readonly key_ids: readonly number[] } {
   const keyIds = new Set(hours.flatMap((hour) => known.get(hourKey(hour))?.key_ids ?? []))
-  return { ...periodOf(hours), key_ids: [...keyIds] }
+  return { ...hoursPeriod(hours), key_ids: [...keyIds] }
 }
 
 function partOf(hours: readonly DirtyHour[], known: ReadonlyMap<string, HourFacts>): HoursToCount {
@@ -69,7 +69,7 @@ function partOf(hours: readonly DirtyHour[], known: ReadonlyMap<string, HourFact
   return { hours, known, hasFacts: own.length > 0, hasSittings: own.some(({ sittings }) => sittings > 0) }
 }
 
-function periodOf(hours: readonly DirtyHour[]): RawPeriod & OwnerKeys {
+function hoursPeriod(hours: readonly DirtyHour[]): RawPeriod & OwnerKeys {
   const owners = new Map(hours.map((hour) => [ownerKey(hour), hour]))
   const since = hours[0]?.hour_ms ?? 0
   return { ...ownersOf([...owners.values()]), since_ms: since, until_ms: (hours.at(-1)?.hour_ms ?? since) + HOUR_MS }
@@ -93,7 +93,7 @@ function withFewFacts(
   let left = NO_ROOM
   let other = others.next()
   for (const [hourMs, hours] of byHour) {
-    const own = hours.reduce((sum, hour) => sum + factsOf(hour, known), 0)
+    const own = hours.reduce((sum, hour) => sum + sizeOf(hour, known), 0)
     let between = 0
     for (; other.done !== true && other.value.hour_ms < hourMs; other = others.next()) between += other.value.facts
     if (own + between <= left) {
@@ -111,7 +111,7 @@ function withFewFacts(
 /** Less than an hour without facts needs. */
 const NO_ROOM = -1
 
-function factsOf(hour: DirtyHour, known: ReadonlyMap<string, HourFacts>): number {
+function sizeOf(hour: DirtyHour, known: ReadonlyMap<string, HourFacts>): number {
   return known.get(hourKey(hour))?.facts ?? 0
 }
 
@@ -124,7 +124,7 @@ function websitesApart(
   const parts: DirtyHour[][] = []
   let left = NO_ROOM
   for (const hour of hours) {
-    const own = factsOf(hour, known)
+    const own = sizeOf(hour, known)
     if (own <= left) {
       parts.at(-1)?.push(hour)
       left -= own

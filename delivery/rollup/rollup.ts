@@ -18,7 +18,7 @@ import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { countInstalls, type EventKey } from '../counting/count-installs.ts'
 import { countErasures } from '../facts-writer/erasures.ts'
-import { createHourMarks, markText, type HourMarks } from '../counting/hour-marks.ts'
+import { createHourMarks, textOfMark, type HourMarks } from '../counting/hour-marks.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
 import {
@@ -135,7 +135,7 @@ async function countPart({ facts, marks }: CountingFacts, part: HoursToCount): P
   if (part.hasFacts) await recountInstalls({ facts, marks }, part)
   const own = new Set(part.hours.map(hourKey))
   const made = part.hasSittings ? await storeVisitHours(facts, viewsOf(part), marks) : []
-  const ownMarks = new Map(made.map((mark) => [hourKey({ ...mark, hour_ms: mark.hour }), markText(mark)]))
+  const ownMarks = new Map(made.map((mark) => [hourKey({ ...mark, hour_ms: mark.hour }), textOfMark(mark)]))
   const cells = part.hasFacts ? await countedCells(facts, part) : NO_CELLS
   return {
     rows: part.hours.map((hour) => {

@@ -162,7 +162,7 @@ export function visitsSql(period: RawPeriod, { columns = {}, condition = 'true' 
   const end = momentAt(period.until_ms)
   const views = steppedViewsSql(hours, columns, `(sitting = '' OR NOT ${begunBefore(period)}) AND ${condition}`)
   const later = laterHoursSql(hours, columns, end)
-  return visitsOf(`${views} UNION ALL ${later}`, { columns, of: 'organization, website', end })
+  return groupedVisits(`${views} UNION ALL ${later}`, { columns, of: 'organization, website', end })
 }
 
 /**
@@ -173,7 +173,7 @@ export function visitsByHourSql(hours: RawPeriod, columns: ViewColumns): string 
   const views = steppedViewsSql(hours, columns, `(sitting = '' OR NOT ${goesOn(hours)})`)
   const end = `fromUnixTimestamp64Milli(hour_ms + ${HOUR_MS}, 'UTC')`
   const later = laterHoursSql(hours, columns, end)
-  return visitsOf(`${views} UNION ALL ${later}`, { columns, of: 'organization, website, hour_ms', end })
+  return groupedVisits(`${views} UNION ALL ${later}`, { columns, of: 'organization, website, hour_ms', end })
 }
 
 interface GroupedViews {
@@ -184,7 +184,7 @@ interface GroupedViews {
   readonly end: string
 }
 
-function visitsOf(views: string, { columns, of, end }: GroupedViews): string {
+function groupedVisits(views: string, { columns, of, end }: GroupedViews): string {
   const first = Object.keys(columns).map((name) => `argMin(own_${name}, arrival) AS ${name}`)
   return `SELECT *, installed_ms > 0 AS installed,
     installed AND installed_ms <= toUnixTimestamp64Milli(issued_at) + ${CONVERSION_MS} AS converted
