@@ -4,6 +4,7 @@ import { Button, Modal } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
+import { MODAL } from '../parts/modals.ts'
 import { Problem } from '../parts/states.tsx'
 import {
   DELIVERIES_KEY,
@@ -21,8 +22,6 @@ interface SendAgainProps {
   /** The provider may have them, and would not recognise their IDs. */
   readonly mayCountTwice: boolean
 }
-
-const CLOSE = { 'aria-label': 'Close' }
 
 export function SendAgain({ organization, wanted, destination, count, mayCountTwice }: SendAgainProps): ReactNode {
   const queries = useQueryClient()
@@ -42,12 +41,7 @@ export function SendAgain({ organization, wanted, destination, count, mayCountTw
       <span role="status" className="sent">
         {send.data !== undefined && outcomeText(send.data)}
       </span>
-      <Modal
-        opened={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Send again to ${destination}?`}
-        closeButtonProps={CLOSE}
-      >
+      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Send again to ${destination}?`} {...MODAL}>
         <p>
           {count === 1 ? 'It goes' : `${count.toLocaleString()} deliveries go`} out under the old ID
           {mayCountTwice

@@ -8,12 +8,14 @@ import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { KEY_SCOPES, type KeyScope } from '../../domain/model.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import { ask, path } from '../data/ask.ts'
+import { FORM_MODAL } from '../parts/modals.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
-import { addressOfPass, CLOSE, EndsIn, inDays, PassState, Revoke, USUAL_DAYS } from './passes.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
+import { addressOfPass, EndsIn, inDays, PassState, Revoke, USUAL_DAYS } from './passes.tsx'
 
 type KeyRow = JsonFrom<'apiKeys'>['keys'][number]
 
@@ -58,7 +60,7 @@ function Keys({ organization: { id, role } }: { readonly organization: OwnOrgani
       ) : (
         <KeyTable keys={data} organization={id} mayWrite={mayWrite} />
       )}
-      <Modal opened={isMaking} onClose={() => setIsMaking(false)} title="A new key" closeButtonProps={CLOSE}>
+      <Modal opened={isMaking} onClose={() => setIsMaking(false)} title="A new key" {...FORM_MODAL}>
         <NewKey organization={id} />
       </Modal>
     </Page>
@@ -130,6 +132,7 @@ function NewKey({ organization }: { readonly organization: string }): ReactNode 
     setScopes(KEY_SCOPES.filter((each) => (each === scope ? !scopes.includes(each) : scopes.includes(each))))
   return (
     <form className="form" onSubmit={submit} noValidate>
+      <Unsaved isChanged={displayName !== ''} />
       <TextInput
         label="Name"
         description="What reads with it, so that you know later which one to revoke."

@@ -14,6 +14,7 @@ import { websitesQuery } from '../data/overview.ts'
 import { PERIODS } from '../data/period.ts'
 import { filtersIn } from '../data/value-filters.ts'
 import { wordsOfFilter } from '../filters/filter-words.ts'
+import { FORM_MODAL } from '../parts/modals.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { FixedChips } from '../parts/chips.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
@@ -21,7 +22,8 @@ import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { originWords } from '../resources/words.ts'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
-import { addressOfPass, CLOSE, EndsIn, inDays, PassState, Revoke, USUAL_DAYS } from './passes.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
+import { addressOfPass, EndsIn, inDays, PassState, Revoke, USUAL_DAYS } from './passes.tsx'
 
 export function LinksPage(): ReactNode {
   const organization = useOrganization()
@@ -59,12 +61,7 @@ function Links({ organization: { id, role }, form }: LinksProps): ReactNode {
       ) : (
         <LinkTable links={data} organization={id} mayWrite={mayWrite} />
       )}
-      <Modal
-        opened={mayWrite && form.share === 'new'}
-        onClose={() => show({})}
-        title="A new link"
-        closeButtonProps={CLOSE}
-      >
+      <Modal opened={mayWrite && form.share === 'new'} onClose={() => show({})} title="A new link" {...FORM_MODAL}>
         <NewLink organization={id} form={form} />
       </Modal>
     </Page>
@@ -179,6 +176,7 @@ function NewLink({ organization, form }: NewLinkProps): ReactNode {
   }
   return (
     <form className="form" onSubmit={submit} noValidate>
+      <Unsaved isChanged={displayName !== ''} />
       <TextInput
         label="Name"
         description="Whoever opens the link reads it above the numbers."

@@ -9,12 +9,14 @@ import { ask } from '../data/ask.ts'
 import { membersPath, membersQuery, type MemberRow } from '../data/members.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
+import { FORM_MODAL, MODAL } from '../parts/modals.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { CsvLink, csvTime } from '../parts/csv-link.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { problemWords } from '../resources/words.ts'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 
 export function MembersPage(): ReactNode {
@@ -39,7 +41,7 @@ function Members({ organization }: { readonly organization: OwnOrganization }): 
         <MemberTable members={data} organization={organization.id} mayWrite={mayWrite} />
       )}
       <Roles />
-      <Modal opened={isInviting} onClose={() => setIsInviting(false)} title="Invite a person" closeButtonProps={CLOSE}>
+      <Modal opened={isInviting} onClose={() => setIsInviting(false)} title="Invite a person" {...FORM_MODAL}>
         <InviteForm organization={organization.id} onDone={() => setIsInviting(false)} />
       </Modal>
     </Page>
@@ -71,8 +73,6 @@ function rightsOf(role: MemberRole): string {
   const rights = Object.values(ROLE_ACTIONS).filter(({ least }) => least === role)
   return rights.map(({ what }) => what).join('; ')
 }
-
-const CLOSE = { 'aria-label': 'Close' }
 
 interface TableProps {
   readonly members: readonly MemberRow[]
@@ -198,11 +198,11 @@ function MemberActions({ member, organization }: MemberProps): ReactNode {
         opened={again.data?.link !== undefined}
         onClose={() => again.reset()}
         title={`The invitation of ${who}`}
-        closeButtonProps={CLOSE}
+        {...MODAL}
       >
         <LinkToPassOn link={again.data?.link ?? ''} />
       </Modal>
-      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Remove ${who}?`} closeButtonProps={CLOSE}>
+      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Remove ${who}?`} {...MODAL}>
         <p>They lose access on every page within a second. What they have set up stays.</p>
         <Problem error={remove.error} />
         <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
@@ -250,6 +250,7 @@ function InviteForm({
   if (invite.data?.link !== undefined) return <LinkToPassOn link={invite.data.link} />
   return (
     <form onSubmit={send} className="form">
+      <Unsaved isChanged={email !== ''} />
       <TextInput
         label="E-mail address"
         type="email"

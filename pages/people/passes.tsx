@@ -7,10 +7,9 @@ import { useState, type ReactNode } from 'react'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
 import { ask, path } from '../data/ask.ts'
+import { MODAL } from '../parts/modals.ts'
 import { Problem } from '../parts/states.tsx'
 import { conditionWords } from '../resources/words.ts'
-
-export const CLOSE = { 'aria-label': 'Close' }
 
 const DURATIONS = [
   { value: '30', label: '30 days' },
@@ -81,7 +80,7 @@ export function Revoke({ name, address, queryKey, children }: RevokeProps): Reac
       <Button size="xs" variant="default" aria-label={`Revoke ${name}`} onClick={() => setIsAsking(true)}>
         Revoke
       </Button>
-      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Revoke ${name}?`} closeButtonProps={CLOSE}>
+      <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Revoke ${name}?`} {...MODAL}>
         <p>{children}</p>
         <Problem error={revoke.error} />
         <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate()}>

@@ -11,6 +11,7 @@ import { ApiProblem } from '../data/ask.ts'
 import type { StoredResource, ResourceSpec } from '../data/resources.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { withoutField } from '../parts/problems.ts'
+import { Unsaved } from '../parts/unsaved.tsx'
 import { yamlOf } from './yaml.ts'
 import { Field } from './fields.tsx'
 import { SpecFormProvider, type NewSecret, type SpecForm } from './form-context.ts'
@@ -59,6 +60,7 @@ export function Editor(props: EditorProps): ReactNode {
   return (
     <div className="editor">
       <form className="form" onSubmit={submit} noValidate>
+        <Unsaved isChanged={isChanged(draft)} />
         {stored === null && (
           <NameField
             name={draft.name}
@@ -158,6 +160,11 @@ interface Draft {
   readonly base: ResourceSpec
   readonly version: string
   readonly secrets: readonly NewSecret[]
+}
+
+/** Whether it is other than it was loaded. */
+function isChanged({ name, spec, base, secrets }: Draft): boolean {
+  return name !== '' || secrets.length > 0 || JSON.stringify(spec) !== JSON.stringify(base)
 }
 
 function draftOf(stored: StoredResource | null): Draft {

@@ -43,6 +43,8 @@ export function NewResourcePage(): ReactNode {
           void navigate({
             to: '/app/$organization/resources/$kind/$namespace/$name',
             params: { organization: organization.id, kind, namespace, name },
+            // The form is saved, which it learns only after this.
+            ignoreBlocker: true,
           })
         }
       />

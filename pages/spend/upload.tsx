@@ -9,6 +9,7 @@ import { websitesQuery } from '../data/overview.ts'
 import { shownCount } from '../parts/numbers.tsx'
 import { Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
 import { problemsOf, sendSpend, spendKey, type FileProblem, type SpendUpload } from './spend-data.ts'
 
 interface UploadDraft extends Omit<SpendUpload, 'website' | 'file'> {
@@ -42,6 +43,7 @@ export function SpendForm({ organization }: { readonly organization: string }): 
         imported of them before. If anything in the file is wrong, nothing of it is imported.
       </p>
       <form onSubmit={submit} className="spend-form">
+        <Unsaved isChanged={draft.file !== null && !send.isSuccess} />
         {websites.length > 1 && (
           <Select
             label="Spent for"

@@ -8,6 +8,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { WEBHOOK_EVENT_TYPES, type WebhookFormat } from '../../domain/model.ts'
 import { eventWords } from '../resources/event-words.ts'
 import { Page, Problem } from '../parts/states.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { makeSlackWebhook, makeWebhook, STREAMS_KEY } from './streams-data.ts'
 import { ShownSecret } from './new-secret.tsx'
@@ -58,6 +59,7 @@ function NewWebhook({ organization }: { readonly organization: string }): ReactN
     setEvents((before) => (before.includes(type) ? before.filter((each) => each !== type) : [...before, type]))
   return (
     <form className="form" onSubmit={submit} noValidate>
+      <Unsaved isChanged={url !== '' || events.length > 0} />
       <fieldset className="group">
         <legend>Sent as</legend>
         {FORMATS.map(({ name, words }) => (

@@ -7,6 +7,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { LIMITS } from '../../domain/limits.ts'
 import { sendSupportRequest, newRequestId, supportQuery } from '../data/support.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Unsaved } from '../parts/unsaved.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 
 export function SupportPage(): ReactNode {
@@ -67,6 +68,7 @@ function SupportForm({ organization, diagnostics, onSent }: SupportFormProps): R
   }
   return (
     <form onSubmit={submit} className="form support">
+      <Unsaved isChanged={message !== ''} />
       <Textarea
         label="What is wrong, and what did you expect?"
         required
