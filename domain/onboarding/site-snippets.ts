@@ -149,13 +149,13 @@ export function commandSnippet(setUp: SetUp, names: SetUpNames): SetUpSnippet | 
       return {
         ...about,
         where: 'In the page, in place of the command',
-        text: markup(`{${literal(command)}}`, ' is:inline', ''),
+        text: markup(`{${literal(command)}}`, ' is:inline'),
       }
     case 'VitePress':
       // Vue would take two braces of the command for its own.
       return { ...about, where: 'In the page, in place of the fence of the command', text: vueMarkup(command) }
     default:
-      return { ...about, where: 'In the page, in place of the command', text: markup(escaped(command), '', '') }
+      return { ...about, where: 'In the page, in place of the command', text: markup(escaped(command), '') }
   }
 }
 
@@ -163,14 +163,20 @@ function fence(attribute: string, command: string): string {
   return `<div ${attribute}="install">\n\n\`\`\`sh\n${command}\n\`\`\`\n\n</div>`
 }
 
-/** The button works even if a blocker keeps the script away. */
-function markup(command: string, onScript: string, onCommand: string): string {
+/**
+ * No IDs: a heading "Install" of the page may have any. The button belongs to the command in its block, and works even if a blocker keeps the
+ * script away.
+ */
+function markup(command: string, onScript: string): string {
   return [
-    `<pre id="install" data-whence-command${onCommand}>${command}</pre>`,
-    '<button type="button" data-whence-copy="#install">Copy</button>',
+    '<div>',
+    `  <pre data-whence-command>${command}</pre>`,
+    '  <button type="button" data-whence-copy>Copy</button>',
+    '</div>',
     `<script${onScript}>`,
-    "  document.querySelector('[data-whence-copy]').onclick = () =>",
-    "    navigator.clipboard.writeText(document.querySelector('#install').textContent)",
+    "  document.querySelectorAll('[data-whence-copy]').forEach((button) => {",
+    '    button.onclick = () => navigator.clipboard.writeText(button.previousElementSibling.textContent)',
+    '  })',
     '</script>',
   ].join('\n')
 }
@@ -183,8 +189,10 @@ function vueMarkup(command: string): string {
     'const copy = () => navigator.clipboard.writeText(command)',
     '</script>',
     '',
-    '<pre id="install" data-whence-command>{{ command }}</pre>',
-    '<button type="button" data-whence-copy="#install" @click="copy">Copy</button>',
+    '<div>',
+    '  <pre data-whence-command>{{ command }}</pre>',
+    '  <button type="button" data-whence-copy @click="copy">Copy</button>',
+    '</div>',
   ].join('\n')
 }
 
@@ -196,12 +204,12 @@ function component(command: string): string {
     '',
     'export function InstallCommand() {',
     '  return (',
-    '    <>',
-    '      <pre id="install" data-whence-command="">{COMMAND}</pre>',
-    '      <button type="button" data-whence-copy="#install" onClick={() => navigator.clipboard.writeText(COMMAND)}>',
+    '    <div>',
+    '      <pre data-whence-command="">{COMMAND}</pre>',
+    '      <button type="button" data-whence-copy="" onClick={() => navigator.clipboard.writeText(COMMAND)}>',
     '        Copy',
     '      </button>',
-    '    </>',
+    '    </div>',
     '  )',
     '}',
   ].join('\n')
@@ -209,9 +217,10 @@ function component(command: string): string {
 
 function mdx(command: string): string {
   return [
-    `<pre id="install" data-whence-command="">{${literal(command)}}</pre>`,
-    '',
-    `<button type="button" data-whence-copy="#install" onClick={() => navigator.clipboard.writeText(${literal(command)})}>Copy</button>`,
+    '<div>',
+    `  <pre data-whence-command="">{${literal(command)}}</pre>`,
+    `  <button type="button" data-whence-copy="" onClick={() => navigator.clipboard.writeText(${literal(command)})}>Copy</button>`,
+    '</div>',
   ].join('\n')
 }
 
