@@ -15,7 +15,7 @@ const TROUBLE = Type.Object(
     step: oneOf(['visit_seen', 'hook_reached', 'install_matched'], 'The step of the checklist that it keeps open.'),
     trouble: oneOf(SET_UP_TROUBLES, 'What is wrong.'),
     origin: maybe(TEXT, 'The origin that is not registered; null where there is none to name.'),
-    at: Type.Number({ description: 'Unix ms, of the newest.' }),
+    at: maybe(NUMBER, 'Unix ms, of the newest; null for what holds whatever comes.'),
     count: NUMBER,
   },
   { $id: 'SetUpTrouble' },

@@ -46,8 +46,8 @@ export interface NamedTrouble {
   readonly trouble: SetUpTrouble
   /** The origin that is not registered; null where there is none to name. */
   readonly origin: string | null
-  /** Unix ms, of the newest. */
-  readonly at: number
+  /** Unix ms, of the newest; null for what holds whatever comes. */
+  readonly at: number | null
   readonly count: number
 }
 
@@ -60,7 +60,7 @@ export function troublesOf(
   const open = lines.filter(
     (line, index) => line.status >= 400 && !lines.slice(0, index).some((later) => mends(later, line)),
   )
-  return [...grouped(open.flatMap(ofRefusal)), ...(newest === null ? [] : ofInstall(newest, plan))]
+  return [...grouped(open.flatMap(ofRefusal)), ...ofMatching(newest, plan)]
 }
 
 function mends(later: SeenRequest, refused: SeenRequest): boolean {
@@ -115,10 +115,16 @@ function grouped(troubles: readonly NamedTrouble[]): readonly NamedTrouble[] {
   return [...byKey.values()]
 }
 
-function ofInstall({ resolution, reason, at }: SeenInstall, plan: Plan): readonly NamedTrouble[] {
-  const trouble = resolution === 'counted' ? (plan === 'Free' ? 'plan_only_counts' : 'path_paused') : REASONS[reason]
-  if (trouble === undefined || resolution === 'matched' || resolution === 'pending') return []
-  return [{ step: 'install_matched', trouble, origin: null, at, count: 1 }]
+function ofMatching(newest: SeenInstall | null, plan: Plan): readonly NamedTrouble[] {
+  const about = { step: 'install_matched', origin: null, count: 1 } as const
+  if (plan === 'Free') return [{ ...about, trouble: 'plan_only_counts', at: null }]
+  const trouble = newest === null ? undefined : troubleOfInstall(newest)
+  return trouble === undefined || newest === null ? [] : [{ ...about, trouble, at: newest.at }]
+}
+
+function troubleOfInstall({ resolution, reason }: SeenInstall): SetUpTrouble | undefined {
+  if (resolution === 'counted') return 'path_paused'
+  return resolution === 'unmatched' ? REASONS[reason] : undefined
 }
 
 /** By the reason of an install that has no visit. */

@@ -77,6 +77,7 @@ describe('what is wrong with a set-up', () => {
     expect(of(install({ reason: 'revoked' }))).to.equal('replaced_marker')
     expect(of(install({ reason: 'no_receipt' }))).to.equal('nothing_brought')
     expect(of(install({ resolution: 'counted' }), 'Free')).to.equal('plan_only_counts')
+    expect(troublesOf([], null, 'Free').map(({ trouble }) => trouble)).to.deep.equal(['plan_only_counts'])
     expect(of(install({ resolution: 'counted' }))).to.equal('path_paused')
     expect(of(install({ resolution: 'matched' }))).to.equal(undefined)
     expect(of(install({ resolution: 'pending' }))).to.equal(undefined)
