@@ -47,6 +47,8 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
+import { pageCheckHandlers } from './set-up/handlers.ts'
+import type { FetchPage } from './set-up/page-check.ts'
 import { sharedHandlers } from './shared/handlers.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
@@ -148,6 +150,8 @@ interface DashboardServices {
   readonly shareDocument: (() => HtmlPage) | null
   /** Null: this service has no billing. */
   readonly billing: DashboardBilling | null
+  /** Of a website, for whoever sets it up. */
+  readonly fetchPage: FetchPage
   readonly replayDeliveries: ReplayDeliveries
   /** Runs them in a thread of their own; absent: in this one. */
   readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers
@@ -242,6 +246,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { directory, keys },
       ),
       ...passAdminHandlers({ directory, writing }),
+      ...pageCheckHandlers({ directory, hotState, fetchPage: services.fetchPage, site, elapsedMs }),
       ...sharedHandlers({ sharedFigures: reading.sharedFigures, shareDocument, elapsedMs }),
       ...weeklyMailHandlers({ roster, trail, choices, hasMail: outbox !== null }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),
@@ -270,15 +275,19 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
     }),
     ...(billing === null ? {} : asCalled(billingRoutes(parts, billing))),
   }
-  const routes = keysOf(handlers).flatMap((name) => {
-    const handle = handlers[name]
-    return handle === undefined ? [] : [{ row: ROUTES[name], handle }]
-  })
   const onLimit = noteRefused({ eventLog, hotState, randomness, nowMs, logger, countShed: metrics.refusalShed })
   const { answered, limitReached, sessionSeen } = metrics
   const observer = { logger, answered, limitReached, sessionSeen, onLimit }
   const shown = { baseUrl, cookies: cookieRules(baseUrl), addressHashOf: site.addressHashOf }
+  const routes = servedRoutes(handlers)
   return createServe(routes, { site: shown, sessions, directory, hotState, stamps: { nowMs, randomness }, observer })
+}
+
+function servedRoutes(handlers: Handlers) {
+  return keysOf(handlers).flatMap((name) => {
+    const handle = handlers[name]
+    return handle === undefined ? [] : [{ row: ROUTES[name], handle }]
+  })
 }
 
 function billingRoutes({ site, engines, roster, surroundings }: DashboardParts, billing: DashboardBilling) {

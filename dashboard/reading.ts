@@ -17,6 +17,7 @@ import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
 import type { RouteName } from './api/routes.ts'
+import { setUpReadHandlers } from './set-up/handlers.ts'
 import { sharedReportHandlers } from './shared/report.ts'
 import { spendFigureHandlers } from './spend/handlers.ts'
 import { visitHandlers } from './visits/handlers.ts'
@@ -43,6 +44,7 @@ export const READING_ROUTES = [
   'sharedCommands',
   'usage',
   'checklist',
+  'setUp',
   'logs',
   'loggedRequest',
   'loggedAttempt',
@@ -82,5 +84,6 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
     ...spendFigureHandlers(parts),
     ...keyHandlers(parts),
     ...sharedReportHandlers(parts),
+    ...setUpReadHandlers(parts),
   })
 }

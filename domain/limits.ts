@@ -202,6 +202,12 @@ const TUNING = {
   figureFilterValues: 50,
   figureFilterChars: 300,
   headerParts: 256,
+  /** Lines of Logs, of each kind of answer, that say what is wrong with a set-up. */
+  setUpLines: 100,
+  /** A page that is fetched for a set-up: how long that may take, redirects that are followed, and how many one process waits for. */
+  pageCheckMs: 10 * SECOND_MS,
+  pageCheckRedirects: 3,
+  pageChecksAtOnce: 8,
   /** Proxies in front of the service: of a longer list of addresses the last ones count. */
   forwardedHops: 32,
   /** Answers to links that one process keeps, of some 20 KB each. */
@@ -323,11 +329,12 @@ export const PATH_RULES = {
   unknown_paths: { limit: 600, windowS: MINUTE_S, per: 'client address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
-/** Windows of our own: each replay reads all installs of its period, each import may store 5 MB, and each test calls an address of a customer. */
+/** Windows of our own: each replay reads all installs of its period, each import may store 5 MB, and each test or check calls an address of a customer. */
 export const REPLAY_RULES = {
   decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   spend_imports: { limit: 30, windowS: HOUR_S, per: 'organisation' },
   webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  page_checks: { limit: 60, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /**

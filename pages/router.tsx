@@ -11,7 +11,6 @@ import {
 
 import { ApiProblem } from './data/ask.ts'
 import { activityFiltersOf } from './data/activity.ts'
-import { websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
 import { linkFormIn, sharedQuery } from './data/links.ts'
@@ -22,6 +21,7 @@ import { countingFilters, filteredFigures } from './data/period.ts'
 import { parseSearch, stringifySearch } from './data/search-text.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './what-if/replays-data.ts'
+import { setUpAnswersOf } from './data/set-up.ts'
 import { visitFiltersOf } from './data/visits.ts'
 import { deliveryFiltersOf } from './deliveries/deliveries-data.ts'
 import { sourceFilters } from './figures/source-filters.ts'
@@ -96,7 +96,7 @@ const logs = createRoute({
 const checklist = createRoute({
   getParentRoute: () => organization,
   path: 'checklist',
-  validateSearch: websiteFilterOf,
+  validateSearch: setUpAnswersOf,
   component: lazyRouteComponent(() => import('./checklist/checklist.tsx'), 'ChecklistPage'),
 })
 

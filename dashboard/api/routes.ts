@@ -12,6 +12,7 @@ import { LINK_ADMIN_ROUTES, SHARE_ROUTES } from './links.ts'
 import { LOG_ROUTES } from './logs.ts'
 import { PEOPLE_ROUTES, WEEKLY_ROUTES } from './people.ts'
 import { REPLAY_ROUTES } from './replays.ts'
+import { SET_UP_ROUTES } from './set-up.ts'
 import { SIGN_IN_ROUTES } from './sign-in.ts'
 import { SPEND_ROUTES } from './spend.ts'
 import { STREAM_ROUTES } from './streams.ts'
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...SIGN_IN_ROUTES,
   ...PEOPLE_ROUTES,
   ...CONFIGURATION_ROUTES,
+  ...SET_UP_ROUTES,
   ...FIGURE_ROUTES,
   ...ALERT_ROUTES,
   ...LOG_ROUTES,

@@ -104,6 +104,10 @@ export function webhookTestHit(organization: string): Hit {
   return dashboardHit('webhook_tests', organization, REPLAY_RULES.webhook_tests)
 }
 
+export function pageCheckHit(organization: string): Hit {
+  return dashboardHit('page_checks', organization, REPLAY_RULES.page_checks)
+}
+
 export function replayHit(organization: string): Hit {
   return dashboardHit('decision_replays', organization, REPLAY_RULES.decision_replays)
 }

@@ -1,5 +1,7 @@
 /** The line with which an installer reports an install: one form for status, pages, the setup skill and the documentation. */
 
+import type { EventType } from '../model.ts'
+
 interface ReportedPlace {
   /** Public address of the service, without a slash at its end. */
   readonly baseUrl: string
@@ -17,8 +19,13 @@ const DOWNLOAD_S = 5
  * download, which is a syntax error as a whole.
  */
 export function installerLine(place: ReportedPlace): string {
+  return `${hookCommand(place, 'install_completed')} || :`
+}
+
+/** For a program, which starts it in the background and waits for nothing. */
+export function hookCommand(place: ReportedPlace, eventType: EventType): string {
   const limits = `--connect-timeout ${CONNECT_S} --max-time ${DOWNLOAD_S}`
-  return `curl -fsSL ${limits} ${scriptAddress(place)} | sh -s -- install_completed || :`
+  return `curl -fsSL ${limits} ${scriptAddress(place)} | sh -s -- ${eventType}`
 }
 
 /** Of the hook as it is served for a website. */

@@ -1,17 +1,8 @@
-/** The steps of the checklist in words, each with a snippet and where to paste it. The API says which steps are done. */
+/** The steps of the set-up in words. The API says which are done; what there is to paste follows from the answers. */
 
-import { installerLine } from '../../domain/collection/installer-line.ts'
+import type { SetUpSnippet } from '../../domain/onboarding/snippet.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
-
-export interface SnippetPlace {
-  /** Address of the service, which also serves these pages. */
-  readonly service: string
-  /** ID of the website that the snippets are for. */
-  readonly website: string
-  /** With which people install the product, as the reader says. */
-  readonly installCommand: string
-}
 
 export interface Step {
   /** As the API calls it. */
@@ -19,9 +10,10 @@ export interface Step {
   readonly title: string
   /** What to do, or if there is nothing to do, what to look for. */
   readonly how: string
-  /** Whether the reader is asked for the install command, which the snippet then shows. */
-  readonly asksForCommand?: true
-  readonly snippet?: { readonly what: string; readonly text: (place: SnippetPlace) => string }
+  /** Which texts of the set-up belong here, and what is said if the answers need none. */
+  readonly pastes?: { readonly step: SetUpSnippet['step']; readonly none: string | null }
+  /** What everybody pastes, whatever the answers. */
+  readonly snippet?: { readonly what: string; readonly text: (website: string) => string }
   /** What `count` counts: singular and plural, to follow the number. */
   readonly counted: readonly [one: string, many: string]
   /** The list that holds what it counts, and its further filters. */
@@ -35,18 +27,19 @@ export const STEPS: readonly Step[] = [
   {
     id: 'website_accepted',
     title: 'A website is registered',
-    how: 'Its origin decides from where visits are taken. With kubectl or Git it is this object; change the address.',
+    how: 'Visits are taken from its addresses alone. With kubectl or Git it is this object; change the address.',
     snippet: { what: 'the website', text: websiteYaml },
+    pastes: { step: 'scan', none: null },
     counted: ['website', 'websites'],
     proof: { list: 'resources' },
   },
   {
     id: 'visit_seen',
     title: 'The script is on your website',
-    how: 'Put this line into the head of your pages, then open one of them.',
-    snippet: {
-      what: 'the script tag',
-      text: ({ service, website }) => `<script async src="${service}/browser.js" data-project="${website}"></script>`,
+    how: 'Put it into your pages, publish them, then open one.',
+    pastes: {
+      step: 'script',
+      none: 'No script can stand there. For pages of your own, choose their kind above as well: it can be pasted in addition.',
     },
     counted: ['visit', 'visits'],
     proof: { list: 'visits', more: {} },
@@ -54,34 +47,30 @@ export const STEPS: readonly Step[] = [
   {
     id: 'marker_activated',
     title: 'Browsers keep a marker',
-    how: 'Nothing to paste: the script leaves it by itself. Private windows and Safari keep none, so look with another browser.',
+    how: 'Nothing to paste: the script leaves it by itself. With tokens only there is none. Private windows and Safari keep none, so look with another browser.',
     counted: ['visit with a marker', 'visits with a marker'],
     proof: { list: 'visits', more: { step: 'activated' } },
   },
   {
     id: 'command_copied',
     title: 'Visitors copy the install command',
-    how: 'Mark your install command and its button. The page goes on showing the plain command; what is copied carries the token of the visit. Then press the button.',
-    asksForCommand: true,
-    snippet: { what: 'the markup', text: copyMarkup },
+    how: 'Mark it, publish the page, then press its button. The page goes on showing the plain command; what is copied carries what the answers above say.',
+    pastes: { step: 'command', none: 'Nothing to mark: this command can carry nothing from there.' },
     counted: ['visit with a copied command', 'visits with a copied command'],
     proof: { list: 'visits', more: { step: 'copied' } },
   },
   {
     id: 'hook_reached',
     title: 'The installer reports',
-    how: 'Make this the last line of the script that your install command runs: it cannot end your installer, nor hold it for more than seconds. Then install once, on the machine whose browser opened the page.',
-    snippet: {
-      what: 'the line',
-      text: ({ service, website }) => installerLine({ baseUrl: service, website, path: null }),
-    },
+    how: 'It can neither end your installer nor hold it for more than seconds. Then install once, on the machine whose browser opened the page.',
+    pastes: { step: 'report', none: null },
     counted: ['reported event', 'reported events'],
     proof: { list: 'installs', more: {} },
   },
   {
     id: 'install_matched',
     title: 'An install is matched to its visit',
-    how: 'Nothing to paste: it follows from the steps before. If it stays open, the line of the install in Logs says why.',
+    how: 'Nothing to paste: it follows from the steps before.',
     counted: ['matched install', 'matched installs'],
     proof: { list: 'installs', more: { kind: 'install', resolution: 'matched' } },
   },
@@ -103,22 +92,6 @@ export const STEPS: readonly Step[] = [
   },
 ]
 
-/** The button works even if a blocker keeps the script away. */
-function copyMarkup({ installCommand }: SnippetPlace): string {
-  return [
-    `<pre id="install" data-whence-command>${asHtml(installCommand)}</pre>`,
-    '<button type="button" data-whence-copy="#install">Copy</button>',
-    '<script>',
-    "  document.querySelector('[data-whence-copy]').onclick = () =>",
-    "    navigator.clipboard.writeText(document.querySelector('#install').textContent)",
-    '</script>',
-  ].join('\n')
-}
-
-function asHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
 function websiteYaml(): string {
   return [
     'apiVersion: whence.dev/v1alpha1',
@@ -130,7 +103,7 @@ function websiteYaml(): string {
   ].join('\n')
 }
 
-function destinationYaml({ website }: SnippetPlace): string {
+function destinationYaml(website: string): string {
   return [
     'apiVersion: v1',
     'kind: Secret',

@@ -66,17 +66,21 @@ interface NextStepProps {
 
 function NextStep({ step, organization, website }: NextStepProps): ReactNode {
   const { data: websites = [] } = useQuery(websitesQuery(organization))
-  const place = {
-    service: location.origin,
-    website: website ?? websites[0]?.id ?? 'my-website',
-    installCommand: 'curl -fsSL https://example.com/install.sh | sh',
-  }
+  const named = website ?? websites[0]?.id ?? 'my-website'
   return (
     <section className="card next-step" aria-labelledby="next-step">
       <p className="question">Next step</p>
       <h2 id="next-step">{step.title}</h2>
       <p>{step.how}</p>
-      {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
+      {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(named)} />}
+      {step.snippet === undefined && step.pastes !== undefined && (
+        <p>
+          <Link to="/app/$organization/checklist" params={{ organization }}>
+            Say where your install command stands
+          </Link>
+          : the exact text to paste is there.
+        </p>
+      )}
       <p className="waits" role="status">
         Waiting for it …
       </p>

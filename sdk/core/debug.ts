@@ -40,6 +40,8 @@ export function explainPage(page: Page, consent: string): void {
     warn(
       'This browser sends Global Privacy Control: only GA4 identities are read. Test with it switched off to see the rest.',
     )
+  if (page.tagAttributes.markers === 'off')
+    say('No marker is kept (data-markers="off"): only a copied command links an install to this visit.')
   if (!page.isAutomatic) say('Waiting for whence.start(), because the script tag has data-manual.')
   addEventListener('load', () => {
     try {

@@ -63,6 +63,8 @@ interface TagAttributes {
   readonly carry?: string | undefined
   /** Domain whose cookie keeps the landing for all its hosts. */
   readonly share?: string | undefined
+  /** `off`: no marker is kept, and only a token links an install to a visit. */
+  readonly markers?: string | undefined
 }
 
 export interface PageOptions {

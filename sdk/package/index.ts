@@ -33,6 +33,8 @@ export interface StartOptions {
   readonly carry?: 'query' | undefined
   /** Domain whose cookie keeps the landing for all its hosts, such as `acme.dev`. */
   readonly share?: string | undefined
+  /** `off`: no marker is kept in the browser, and only a token links an install to a visit. */
+  readonly markers?: 'off' | undefined
   /** The `cookie_prefix` of your GA4 tag. */
   readonly ga4CookiePrefix?: string | undefined
 }

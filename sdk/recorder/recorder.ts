@@ -35,7 +35,8 @@ export const recorder: VisitRecorder = {
   },
   record: async (page, scope, begun) => {
     const { body, send } = begun
-    const root = await openStorage()
+    // Tokens only: the visit is sent all the same, and never activated.
+    const root = page.tagAttributes.markers === 'off' ? undefined : await openStorage()
     if (root) body.previous_receipt = await readKeptReceipt(root, markerName(scope.project, body.url_id))
     await complete(page, scope, begun)
     // Throws if the answer is none: the visit is abandoned.

@@ -63,6 +63,7 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   sharedCommands: `shared-commands?${PERIOD}`,
   usage: 'usage',
   checklist: 'checklist',
+  setUp: 'set-up',
   logs: `logs?${PERIOD}`,
   loggedRequest: `logs/requests/acme-one/${REQUEST}`,
   loggedAttempt: `logs/attempts/acme-one/${EVENT}/${ATTEMPT}`,

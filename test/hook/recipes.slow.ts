@@ -176,7 +176,7 @@ describe('hook: recipes', function () {
         expect(await execute(start, { ...env, HOME: '/dev/null' })).to.deep.equal({ status: 0, output: '' })
         await reported(1)
         expect(summary()).to.deep.equal([['first_run', [receipt(1)]]])
-        expect(existsSync(join(home, '.local/state/acme/first-run'))).to.equal(true)
+        expect(existsSync(join(home, '.local/state/acme-dev/first-run'))).to.equal(true)
       })
     }
   })

@@ -70,7 +70,14 @@ describe('the pages by which people set things up', function () {
       page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: title }) })
     const script = step('The script is on your website')
     await script.getByText('waiting for it').waitFor()
-    await script.getByRole('button', { name: 'Copy the script tag' }).click()
+    // Nothing is chosen before the reader chooses.
+    expect(await page.getByRole('radio', { checked: true }).count()).to.equal(0)
+    await script.getByText('Answer the questions above').waitFor()
+    await page.getByRole('radio', { name: 'Plain HTML' }).check()
+    await page.getByRole('radio', { name: 'curl' }).check()
+    await page.getByRole('radio', { name: 'Tokens and markers' }).check()
+    await page.getByText('A token: the copied command names its visit').waitFor()
+    await script.getByRole('button', { name: 'Copy the script' }).click()
     await script.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).to.equal(
       `<script async src="${stage.url}/browser.js" data-project="acme-docs"></script>`,
@@ -79,7 +86,7 @@ describe('the pages by which people set things up', function () {
     await store(facts, [visitRecord({ ...about, organization: 'acme' }), activationRecord(about)])
     await page.getByText('3 of 8 steps are done').waitFor()
     const copying = step('Visitors copy the install command')
-    await copying.getByLabel('Your install command').fill('curl https://acme.example/get?a=1&b=2 | sh')
+    await page.getByLabel('Your install command').pressSequentially('curl https://acme.example/get?a=1&b=2 | sh')
     await copying.getByText('data-whence-command>curl https://acme.example/get?a=1&amp;b=2 | sh</pre>').waitFor()
     await step('The installer reports').locator('summary').click()
     await step('The installer reports').getByText('--max-time 5').waitFor()

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import type { ChromiumInstance, PuppeteerInstance } from './support/browsers.ts'
 import { openChromium, openFirefox } from './support/browsers.ts'
+import { COMMAND, INSTALL } from './support/command.ts'
 import type { Recorded, RecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
 import { forgetVisitor, openStage, type SdkStage } from './support/stage.ts'
@@ -53,6 +54,20 @@ describe('sdk, what an origin remembers of its visitor', function () {
     expect(later.source).to.deep.equal({ ...first.source, carried: true })
     expect(later).to.include({ sitting: first.sitting, entry: false })
   }
+
+  it('keeps no marker under data-markers="off", sends the visit all the same, and a token links to it', async () => {
+    const url = site.add(script('data-markers="off"') + INSTALL)
+    await page.goto(url)
+    const [visit] = await service.waitFor('/v1/visits')
+    expect(visit?.body).to.deep.include({ page_url: url, entry: true })
+    expect(visit?.body).to.not.have.property('previous_receipt')
+    await page.hover('#install')
+    await service.waitFor('/v1/handoffs')
+    await page.waitForFunction(`window.whence.fill('${COMMAND}').includes('wht_')`)
+    expect(service.requests.map((request) => request.path)).to.not.include('/v1/visits/activate')
+    const names = `(async () => { let count = 0; for await (const _ of (await navigator.storage.getDirectory()).keys()) count++; return count })()`
+    expect(await page.evaluate(names)).to.equal(0)
+  })
 
   describe('goes along', () => {
     for (const [how, click] of [

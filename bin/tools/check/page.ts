@@ -1,5 +1,6 @@
 /** Fetches the page and reads service and website from its script tag. */
 
+import { findScriptTag } from '../../../domain/onboarding/script-tag.ts'
 import { ok, problem, type Tell } from './finding.ts'
 
 /** The service as the page names it. */
@@ -14,14 +15,13 @@ export interface PageSetup {
 const FETCH_MS = 15_000
 /** More than the largest pages; the rest is ignored. */
 const PAGE_CHARS_MAX = 5_000_000
-const SDK_FILE = /\/browser(?:\.debug)?(?:\.[0-9a-f]{12})?\.js$/
 
 /** Null if the page cannot be fetched, or its source has no script tag that names a website. */
 export async function findSetup(url: URL, tell: Tell): Promise<PageSetup | null> {
   const html = await fetchPage(url, tell)
   if (html === null) return null
-  const tag = [...html.matchAll(/<script\b[^>]*>/gi)].map(([text]) => readTag(text, url)).find((each) => each !== null)
-  if (tag === undefined) {
+  const tag = findScriptTag(html, url)
+  if (tag === null) {
     tell(
       problem(
         'script',
@@ -30,12 +30,13 @@ export async function findSetup(url: URL, tell: Tell): Promise<PageSetup | null>
     )
     return null
   }
-  if (tag.website === undefined) {
+  const { website, serviceUrl, carriesInQuery } = tag
+  if (website === null) {
     tell(problem('script', 'The script tag has no data-project: give it the ID of your website.'))
     return null
   }
-  tell(ok('script', `The script tag names the website "${tag.website}" and the service ${tag.serviceUrl}`))
-  return { ...tag, website: tag.website }
+  tell(ok('script', `The script tag names the website "${website}" and the service ${serviceUrl}`))
+  return { website, serviceUrl, carriesInQuery }
 }
 
 async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
@@ -57,27 +58,6 @@ async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
     tell(problem('page', `${url.href} cannot be fetched: ${failureReason(error)}`))
     return null
   }
-}
-
-interface ScriptTag {
-  readonly website: string | undefined
-  readonly serviceUrl: string
-  readonly carriesInQuery: boolean
-}
-
-function readTag(tag: string, page: URL): ScriptTag | null {
-  const src = URL.parse(attribute(tag, 'src') ?? '', page.href)
-  if (src === null || !SDK_FILE.test(src.pathname)) return null
-  return {
-    website: attribute(tag, 'data-project'),
-    serviceUrl: new URL('.', src).href,
-    carriesInQuery: attribute(tag, 'data-carry') === 'query',
-  }
-}
-
-function attribute(tag: string, name: string): string | undefined {
-  const [, double, single, bare] = new RegExp(`\\s${name}=(?:"([^"]*)"|'([^']*)'|([^\\s>"']+))`, 'i').exec(tag) ?? []
-  return double ?? single ?? bare
 }
 
 /** The innermost reason of a failed request, which is more precise than "fetch failed". */

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
+import { fetchPublicPage } from '../../../delivery/outbound/page.ts'
 import { addressReader } from '../../../api/http/client-address.ts'
 import type { ServerParts } from '../../../api/server.ts'
 import { countingPayments } from '../../../dashboard/billing/count-payments.ts'
@@ -182,6 +183,7 @@ export async function openDashboard(
       choices,
       hasSupport: settings.supportMail !== null,
       shareDocument: pages.shareDocument,
+      fetchPage: (url, callMs) => fetchPublicPage(url, { callMs, proxy: outboundProxyOf(settings) }),
       billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),

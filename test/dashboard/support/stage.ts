@@ -34,6 +34,7 @@ import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import type { HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
+import type { FetchPage } from '../../../dashboard/set-up/page-check.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
@@ -119,6 +120,8 @@ export interface StageOptions {
   readonly port?: number
   /** None of its own: its queries find nothing. */
   readonly facts?: FactsReader
+  /** Answers in place of websites; absent: none can be reached. */
+  readonly fetchPage?: FetchPage
   /** Runs what reads facts in a thread of its own. */
   readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'secrets' | 'onFailure'>
   /** What answers before the API, such as the pages. */
@@ -143,6 +146,7 @@ export interface StageOptions {
   readonly isAudited?: boolean
 }
 
+const NO_PAGE = { status: 0, headers: {}, body: '', failure: 'address_refused' }
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
 /** The provider of the tests names groups only for a scope of their own. */
 const SCOPES = 'openid email profile groups'
@@ -253,6 +257,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       choices,
       hasSupport: options.supportMail !== undefined,
       shareDocument: documentOf(options),
+      fetchPage: options.fetchPage ?? (async () => NO_PAGE),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: ofFacts, nowMs, mayCountTwice }, query),

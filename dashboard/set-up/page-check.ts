@@ -1,0 +1,115 @@
+/** Fetches a page of a website's own origins for whoever sets it up, and says what its source lacks. The page itself stays here. */
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { checkPage, type FetchedPage, type PageFailure, type PageFinding } from '../../domain/onboarding/page-check.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
+import { answer, type CallTo } from '../http/call.ts'
+import { pageCheckHit, refuseByRate } from '../http/limits.ts'
+import type { Directory } from '../resources/directory.ts'
+
+/** As whatever vets addresses answers: `failure` is empty, or says why there is no whole answer. */
+export interface PageReply {
+  readonly status: number
+  /** Names in small letters. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As far as it was read. */
+  readonly body: string
+  readonly failure: string
+}
+
+/** Calls public addresses alone, follows no redirect, and never rejects. */
+export type FetchPage = (url: string, mostMs: number) => Promise<PageReply>
+
+export interface PageCheckParts {
+  readonly directory: { readonly websites: Directory['websites'] }
+  readonly hotState: HitCounter
+  readonly fetchPage: FetchPage
+  readonly site: { readonly baseUrl: string }
+  /** A clock that never goes back. */
+  readonly elapsedMs: () => number
+}
+
+interface PageOutcome {
+  readonly failure: PageFailure | null
+  readonly status: number | null
+  readonly findings: readonly PageFinding[]
+}
+
+export function checkPageOf({ directory, hotState, fetchPage, site, elapsedMs }: PageCheckParts) {
+  /** Organisations that wait for somebody else's server. */
+  const waiting = new Set<string>()
+  return async ({ scope, params, body }: CallTo<'checkPage'>) => {
+    const organization = scope.organization.id
+    const website = directory.websites(organization).find(({ id }) => id === params.website)
+    if (website === undefined) return refuse('not_found')
+    const start = URL.parse(body.url)
+    if (start === null || !website.origins.has(start.origin)) return shown(failed('not_registered', null))
+    if (waiting.has(organization) || waiting.size >= LIMITS.pageChecksAtOnce) return refuse('unavailable')
+    const limited = await refuseByRate([pageCheckHit(organization)], hotState)
+    if (limited !== null) return limited
+    waiting.add(organization)
+    try {
+      const untilMs = elapsedMs() + LIMITS.pageCheckMs
+      const ask = (url: URL) => fetchPage(url.href, Math.max(1, untilMs - elapsedMs()))
+      const fetched = await follow(start, website.origins, ask)
+      if (!('html' in fetched)) return shown(fetched)
+      const findings = checkPage(fetched, { website: website.id, baseUrl: site.baseUrl })
+      return shown({ failure: null, status: fetched.status, findings })
+    } finally {
+      waiting.delete(organization)
+    }
+  }
+}
+
+function shown({ findings, ...outcome }: PageOutcome) {
+  return answer({ ...outcome, findings: [...findings] })
+}
+
+function failed(failure: PageFailure, status: number | null): PageOutcome {
+  return { failure, status, findings: [] }
+}
+
+interface ReadPage extends FetchedPage {
+  readonly status: number
+}
+
+/** Redirects within the origins of the website; each address is vetted anew. */
+async function follow(
+  start: URL,
+  origins: ReadonlySet<string>,
+  ask: (url: URL) => Promise<PageReply>,
+): Promise<ReadPage | PageOutcome> {
+  let url = start
+  for (let redirects = 0; redirects <= LIMITS.pageCheckRedirects; redirects += 1) {
+    const reply = await ask(url)
+    const to = redirectOf(reply, url)
+    if (to === null) return readPage(reply, url)
+    if (!origins.has(to.origin)) return failed('leads_away', reply.status)
+    url = to
+  }
+  return failed('leads_away', null)
+}
+
+function redirectOf({ status, headers }: PageReply, from: URL): URL | null {
+  const { location } = headers
+  return status >= 300 && status < 400 && location !== undefined ? URL.parse(location, from.href) : null
+}
+
+/** A page that is too large was read as far as it matters. */
+function readPage({ status, headers, body: html, failure }: PageReply, url: URL): ReadPage | PageOutcome {
+  if (failure !== '' && failure !== 'too_large') return failed(FAILURES[failure] ?? 'no_connection', null)
+  if (status === 404 || status === 410) return failed('not_found', status)
+  if (status >= 300) return failed('refused', status)
+  if (!/\bhtml\b/i.test(headers['content-type'] ?? 'html')) return failed('not_readable', status)
+  const policy = headers['content-security-policy']
+  return { url, status, html, policies: policy === undefined ? [] : [policy] }
+}
+
+const FAILURES: Readonly<Record<string, PageFailure>> = {
+  address_refused: 'not_public',
+  name_unknown: 'name_unknown',
+  tls: 'bad_certificate',
+  timeout: 'too_slow',
+  encoded: 'not_readable',
+}
