@@ -14,7 +14,8 @@ import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { TlsServer } from '../delivery/support/tls-server.ts'
 import { storeCounted } from '../support/counted.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { NARROW, NARROW_DARK, WIDE, WIDE_DARK, type Look } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
@@ -78,7 +79,7 @@ describe('wrong turns while setting things up', function () {
     `<!doctype html><script async src="${stage.url}/browser.js" data-project="acme-site" ${more}></script>`
 
   it('show an address that is not registered, a wrong install method and an old marker by what came in', async () => {
-    const { page, noise } = await open('acme', { width: 1280, scheme: 'light' })
+    const { page, noise } = await open('acme', WIDE)
     const refused = { status: 403, code: 'origin_not_allowed', origin: 'https://www.acme-site.example' }
     const lost = { method: 'GET', path: '/v1/projects/acme-site/paths/clii/report.sh', origin: '' }
     await store(facts, [
@@ -107,7 +108,7 @@ describe('wrong turns while setting things up', function () {
   })
 
   it('show what sends no request by the source of the page: policy, consent, no script, another website', async () => {
-    const { page, noise } = await open('acme', { width: 390, scheme: 'dark' })
+    const { page, noise } = await open('acme', NARROW_DARK)
     const look = async (title: string): Promise<void> => {
       await page.getByRole('button', { name: 'Check the page' }).click()
       await page.getByText(title).waitFor()
@@ -133,7 +134,7 @@ describe('wrong turns while setting things up', function () {
 
   it('show a script that the reader’s own browser keeps away, once a test visit is overdue', async () => {
     html = script()
-    const { page } = await open('acme', { width: 1280, scheme: 'dark' })
+    const { page } = await open('acme', WIDE_DARK)
     await page.route('**/browser.js*', (route) => route.abort('blockedbyclient'))
     await page.getByRole('button', { name: 'Make a test' }).click()
     const [opened] = await Promise.all([
@@ -149,7 +150,7 @@ describe('wrong turns while setting things up', function () {
   })
 
   it('follow a test that works, step by step', async () => {
-    const { page, noise } = await open('acme', { width: 1280, scheme: 'light' })
+    const { page, noise } = await open('acme', WIDE)
     await page.getByRole('button', { name: 'Make a test' }).click()
     await page.getByRole('link', { name: 'Open the page' }).waitFor()
     const sample = { organization: 'acme', website: 'acme-site' }
@@ -160,7 +161,7 @@ describe('wrong turns while setting things up', function () {
   })
 
   it('show the plan Free before anything is tried', async () => {
-    const { page, noise } = await open('small', { width: 390, scheme: 'light' })
+    const { page, noise } = await open('small', NARROW)
     await page.getByText('The plan Free counts installs and matches none').waitFor()
     await check(page, noise, 'Free-390-light')
     await page.close()
