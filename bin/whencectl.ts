@@ -17,6 +17,7 @@ const LOADERS: { readonly [C in CommandName]: () => Promise<Command<C>> } = {
   delivery: async () => (await import('./delivery.ts')).delivery,
   operator: async () => (await import('./operator.ts')).operator,
   'stand-ins': async () => (await import('./stand-ins.ts')).standIns,
+  init: async () => (await import('./tools/init.ts')).initTool,
   person: async () => (await import('./tools/person.ts')).personTool,
   'sign-in-link': async () => (await import('./tools/sign-in-link.ts')).signInLinkTool,
   migrate: async () => (await import('./tools/migrate.ts')).migrateTool,

@@ -3,6 +3,7 @@
 import {
   ACTIVITY_FLAGS,
   ERASE_FLAGS,
+  INIT_FLAGS,
   INSTALL_FLAGS,
   JSON_FLAG,
   KEY_FLAGS,
@@ -73,6 +74,12 @@ export const COMMANDS = {
     engines: 'folders',
     flags: {},
     positionals: [],
+  },
+  init: {
+    summary: 'Set up a website: ask a few questions, write its manifests, and print what to paste where.',
+    settings: ['signUp', 'defaultPlan', 'listen', 'baseUrl'],
+    flags: INIT_FLAGS,
+    positionals: ['[FOLDER]'],
   },
   person: {
     summary: 'Show or erase what is kept of one person, by e-mail address: members, invitations and sessions.',

@@ -1,5 +1,6 @@
 /** What each flag that tools take is called, takes and means. */
 
+import { COMMAND_PLACES, INSTALL_TOOLS } from '../../domain/onboarding/choices.ts'
 export const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object per line instead of a table.' } }
 export const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of this website.' } }
 const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
@@ -112,6 +113,21 @@ export const KEY_FLAGS = {
   '--organization': { placeholder: 'NAME', doc: 'Name of the Organization that it reads.' },
   '--scopes': { placeholder: 'LIST', doc: 'What it may read. (default: figures,installs)' },
   '--expires': { placeholder: 'DATE', doc: 'When it ends, within a year. (default: in 365 days)' },
+} as const
+
+/** Of `whencectl init`: an answer to each question. */
+export const INIT_FLAGS = {
+  '--organization': { placeholder: 'NAME', doc: 'What your organisation is called.' },
+  '--time-zone': { placeholder: 'ZONE', doc: "Decides its days. (default: this machine's)" },
+  '--origin': { placeholder: 'URL', doc: 'Where your website is.' },
+  '--place': { placeholder: 'PLACE', doc: `Where the install command stands: ${COMMAND_PLACES.join(', ')}.` },
+  '--tool': { placeholder: 'TOOL', doc: `How people install: ${INSTALL_TOOLS.join(', ')}.` },
+  '--command': { placeholder: 'TEXT', doc: 'The install command, in one line. (default: an example)' },
+  '--matching': {
+    placeholder: 'HOW',
+    doc: 'TokensOnly, or TokensAndMarkers, for which installers look for a file of browsers.',
+  },
+  '--yes': { placeholder: null, doc: 'Ask nothing, for scripts: what has no default must be said.' },
 } as const
 
 /** Of `whencectl erase`. */

@@ -1,0 +1,53 @@
+/** The custom resources of a new organisation and its website, as YAML. */
+
+import { stringify } from 'yaml'
+
+import type { Plan } from '../../../domain/model.ts'
+import { RESOURCE_API_VERSION } from '../../../domain/resources/resources.ts'
+import type { InitAnswers } from './questions.ts'
+
+export interface NewNames {
+  readonly organization: string
+  /** Also the website's ID. */
+  readonly website: string
+}
+
+/** Names of objects from what people and browsers call them. */
+export function namesOf({ organization, origin }: InitAnswers): NewNames {
+  const { hostname, port } = new URL(origin)
+  return {
+    organization: objectName(organization, 'organization'),
+    website: objectName(`${hostname} ${port}`, 'website'),
+  }
+}
+
+/** At most 63 characters, as a label of a host's name has. */
+const NAME_CHARS = 63
+
+function objectName(text: string, otherwise: string): string {
+  const name = text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, NAME_CHARS)
+    .replace(/^-+|-+$/g, '')
+  return name === '' ? otherwise : name
+}
+
+/** Two documents. */
+export function setUpManifests(answers: InitAnswers, names: NewNames, plan: Plan): string {
+  const { organization: displayName, timeZone, origin, matching } = answers
+  const hook = matching === 'TokensOnly' ? { hook: { scan: 'Disabled' } } : {}
+  const organization = objectOf('Organization', names.organization, { displayName, plan, timeZone })
+  const website = objectOf('Website', names.website, {
+    organizationRef: { name: names.organization },
+    primaryOrigin: origin,
+    ...hook,
+  })
+  return [organization, website].map((object) => stringify(object)).join('---\n')
+}
+
+function objectOf(kind: 'Organization' | 'Website', name: string, spec: object) {
+  return { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name }, spec }
+}
