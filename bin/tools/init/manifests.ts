@@ -1,7 +1,5 @@
 /** The custom resources of a new organisation and its website, as YAML. */
 
-import { stringify } from 'yaml'
-
 import type { Plan } from '../../../domain/model.ts'
 import { RESOURCE_API_VERSION } from '../../../domain/resources/resources.ts'
 import type { InitAnswers } from './questions.ts'
@@ -35,19 +33,23 @@ function objectName(text: string, otherwise: string): string {
   return name === '' ? otherwise : name
 }
 
-/** Two documents. */
+/** Two documents. Every value is in the JSON form of a text, which is YAML, too. */
 export function setUpManifests(answers: InitAnswers, names: NewNames, plan: Plan): string {
-  const { organization: displayName, timeZone, origin, matching } = answers
-  const hook = matching === 'TokensOnly' ? { hook: { scan: 'Disabled' } } : {}
-  const organization = objectOf('Organization', names.organization, { displayName, plan, timeZone })
-  const website = objectOf('Website', names.website, {
-    organizationRef: { name: names.organization },
-    primaryOrigin: origin,
-    ...hook,
-  })
-  return [organization, website].map((object) => stringify(object)).join('---\n')
-}
-
-function objectOf(kind: 'Organization' | 'Website', name: string, spec: object) {
-  return { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name }, spec }
+  const text = JSON.stringify
+  const hook = answers.matching === 'TokensOnly' ? '  hook: { scan: Disabled }\n' : ''
+  return `apiVersion: ${RESOURCE_API_VERSION}
+kind: Organization
+metadata: { name: ${text(names.organization)} }
+spec:
+  displayName: ${text(answers.organization)}
+  plan: ${plan}
+  timeZone: ${text(answers.timeZone)}
+---
+apiVersion: ${RESOURCE_API_VERSION}
+kind: Website
+metadata: { name: ${text(names.website)} }
+spec:
+  organizationRef: { name: ${text(names.organization)} }
+  primaryOrigin: ${text(answers.origin)}
+${hook}`
 }
