@@ -3,12 +3,12 @@
 import { createInterface } from 'node:readline/promises'
 
 import { complain } from '../../terminal/output.ts'
-import type { Question } from './questions.ts'
+import type { InitQuestion } from './questions.ts'
 
 /** Asks for what no flag says. */
 export interface Asker {
   /** @throws Error if the flag's value is refused, or there is no answer */
-  readonly ask: <T>(question: Question<T>) => Promise<T>
+  readonly ask: <T>(question: InitQuestion<T>) => Promise<T>
   readonly close: () => void
 }
 
@@ -23,7 +23,7 @@ export function createAsker({ flags, isSure }: AskerOptions): Asker {
   const terminal = isSure ? null : createInterface({ input: process.stdin, output: process.stderr })
   // Answers that come faster than the questions (from a pipe) wait here.
   const lines = terminal?.[Symbol.asyncIterator]()
-  const answerTo = async ({ flag, fallback }: Question<unknown>): Promise<string> => {
+  const answerTo = async ({ flag, fallback }: InitQuestion<unknown>): Promise<string> => {
     const line = await lines?.next()
     const answer = line?.done === false ? line.value.trim() : ''
     if (answer !== '') return answer
@@ -50,6 +50,6 @@ export function createAsker({ flags, isSure }: AskerOptions): Asker {
   }
 }
 
-function promptOf({ text, lines, fallback }: Question<unknown>): string {
+function promptOf({ text, lines, fallback }: InitQuestion<unknown>): string {
   return ['', text, ...lines, fallback === null ? '> ' : `[${fallback}] > `].join('\n')
 }

@@ -26,7 +26,7 @@ export interface InitAnswers {
   readonly command: string
 }
 
-export interface Question<T> {
+export interface InitQuestion<T> {
   readonly flag: string
   readonly text: string
   /** Shown above it. */
@@ -37,7 +37,7 @@ export interface Question<T> {
   readonly read: (answer: string) => Parsed<T>
 }
 
-export const ORGANIZATION: Question<string> = {
+export const ORGANIZATION: InitQuestion<string> = {
   flag: '--organization',
   text: 'What is your organisation called?',
   lines: [],
@@ -48,7 +48,7 @@ export const ORGANIZATION: Question<string> = {
   },
 }
 
-export const TIME_ZONE: Question<string> = {
+export const TIME_ZONE: InitQuestion<string> = {
   flag: '--time-zone',
   text: 'Which time zone decides its days?',
   lines: [],
@@ -59,7 +59,7 @@ export const TIME_ZONE: Question<string> = {
       : refused('must be the name of a time zone, such as Europe/Berlin'),
 }
 
-export const ORIGIN: Question<string> = {
+export const ORIGIN: InitQuestion<string> = {
   flag: '--origin',
   text: 'Where is your website?',
   lines: ['The address at which people find your install command, such as https://acme.dev.'],
@@ -71,7 +71,7 @@ export const ORIGIN: Question<string> = {
   },
 }
 
-export const PLACE: Question<CommandPlace> = {
+export const PLACE: InitQuestion<CommandPlace> = {
   flag: '--place',
   text: 'Where does your install command stand?',
   lines: numbered(COMMAND_PLACES, (place) => PLACE_TITLES[place]),
@@ -79,7 +79,7 @@ export const PLACE: Question<CommandPlace> = {
   read: choiceOf(COMMAND_PLACES),
 }
 
-export const TOOL: Question<InstallTool> = {
+export const TOOL: InitQuestion<InstallTool> = {
   flag: '--tool',
   text: 'How do people install?',
   lines: numbered(INSTALL_TOOLS, (tool) => TOOL_TITLES[tool]),
@@ -88,7 +88,7 @@ export const TOOL: Question<InstallTool> = {
 }
 
 /** Nothing is taken if nothing is said: markers need what tokens do not. */
-export const MATCHING: Question<Matching> = {
+export const MATCHING: InitQuestion<Matching> = {
   flag: '--matching',
   text: 'How are installs tied to visits?',
   lines: MATCHING_CHOICES.flatMap((choice, index) => {
@@ -99,7 +99,7 @@ export const MATCHING: Question<Matching> = {
   read: choiceOf(MATCHING_CHOICES),
 }
 
-export function commandQuestion(tool: InstallTool): Question<string> {
+export function commandQuestion(tool: InstallTool): InitQuestion<string> {
   return {
     flag: '--command',
     text: 'Which command do people run?',
