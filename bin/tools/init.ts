@@ -9,7 +9,7 @@ import { formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { complain, print } from '../terminal/output.ts'
 import { createAsker, type Asker } from './init/ask.ts'
-import { namesOf, setUpManifests } from './init/manifests.ts'
+import { newNames, setUpManifests } from './init/manifests.ts'
 import {
   commandQuestion,
   MATCHING,
@@ -33,7 +33,7 @@ export async function initTool(run: RunOutcome<'init'>, env: NodeJS.ProcessEnv):
   if (missing.length > 0) throw new Error(`with --yes, say ${missing.join(', ')} too`)
   const asker = createAsker({ flags: run.flags, isSure })
   const answers = await askAll(asker).finally(asker.close)
-  const names = namesOf(answers)
+  const names = newNames(answers)
   const file = join(folder, `${names.organization}.yaml`)
   await writeNew(folder, file, setUpManifests(answers, names, defaultPlan))
   complain(`\nWrote ${file}.\n\n`)
@@ -71,7 +71,7 @@ function setUpText(answers: InitAnswers, website: string, baseUrl: string): stri
   const parts = snippets
     // The manifests say this already.
     .filter(({ step }) => step !== 'scan')
-    .map(({ where, text }, index) => `${index + 1}. ${where}:\n\n${indented(text)}\n`)
+    .map(({ where, text }, index) => `${index + 1}. ${where}:\n\n${asBlock(text)}\n`)
   return [
     'What an install brings along:',
     ...can.map((sentence) => `  + ${sentence}`),
@@ -81,7 +81,7 @@ function setUpText(answers: InitAnswers, website: string, baseUrl: string): stri
   ].join('\n')
 }
 
-function indented(text: string): string {
+function asBlock(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '    ')
 }
 

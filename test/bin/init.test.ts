@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parseAllDocuments } from 'yaml'
 
-import { namesOf } from '../../bin/tools/init/manifests.ts'
+import { newNames } from '../../bin/tools/init/manifests.ts'
 import { ORIGIN, PLACE, type InitAnswers } from '../../bin/tools/init/questions.ts'
 import { lintFolder } from '../../runtime/catalog/source.ts'
 import { shell, whencectl } from './support/run-whencectl.ts'
@@ -140,7 +140,7 @@ describe('whencectl init', () => {
   })
 
   it('makes names of objects from any words', () => {
-    const of = (organization: string, origin: string) => namesOf({ organization, origin } as InitAnswers)
+    const of = (organization: string, origin: string) => newNames({ organization, origin } as InitAnswers)
     expect(of('Café Zürich & Söhne', 'https://docs.acme.dev')).to.deep.equal({
       organization: 'cafe-zurich-sohne',
       website: 'docs-acme-dev',

@@ -11,18 +11,18 @@ export interface NewNames {
 }
 
 /** Names of objects from what people and browsers call them. */
-export function namesOf({ organization, origin }: InitAnswers): NewNames {
+export function newNames({ organization, origin }: InitAnswers): NewNames {
   const { hostname, port } = new URL(origin)
   return {
-    organization: objectName(organization, 'organization'),
-    website: objectName(`${hostname} ${port}`, 'website'),
+    organization: nameFrom(organization, 'organization'),
+    website: nameFrom(`${hostname} ${port}`, 'website'),
   }
 }
 
 /** At most 63 characters, as a label of a host's name has. */
 const NAME_CHARS = 63
 
-function objectName(text: string, otherwise: string): string {
+function nameFrom(text: string, otherwise: string): string {
   const name = text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
