@@ -47,6 +47,7 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
+import type { TryDestination } from './destinations/try.ts'
 import { pageCheckHandlers } from './set-up/handlers.ts'
 import type { FetchPage } from './set-up/page-check.ts'
 import { sharedHandlers } from './shared/handlers.ts'
@@ -152,6 +153,7 @@ interface DashboardServices {
   readonly billing: DashboardBilling | null
   /** Of a website, for whoever sets it up. */
   readonly fetchPage: FetchPage
+  readonly tryDestination: TryDestination
   readonly replayDeliveries: ReplayDeliveries
   /** Runs them in a thread of their own; absent: in this one. */
   readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers
@@ -243,7 +245,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
       ...configurationHandlers(
         writing,
         { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
-        { directory, keys },
+        { directory, keys, hotState, tryDestination: services.tryDestination },
       ),
       ...passAdminHandlers({ directory, writing }),
       ...pageCheckHandlers({ directory, hotState, fetchPage: services.fetchPage, site, elapsedMs }),

@@ -208,6 +208,9 @@ const TUNING = {
   pageCheckMs: 10 * SECOND_MS,
   pageCheckRedirects: 3,
   pageChecksAtOnce: 8,
+  /** Trials of destinations that one process waits for, and characters of a provider's answer that are shown. */
+  destinationTrialsAtOnce: 8,
+  destinationTrialAnswerChars: 2_000,
   /** Proxies in front of the service: of a longer list of addresses the last ones count. */
   forwardedHops: 32,
   /** Answers to links that one process keeps, of some 20 KB each. */
@@ -334,6 +337,7 @@ export const REPLAY_RULES = {
   decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   spend_imports: { limit: 30, windowS: HOUR_S, per: 'organisation' },
   webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  destination_trials: { limit: 30, windowS: HOUR_S, per: 'organisation' },
   page_checks: { limit: 60, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 

@@ -2,13 +2,14 @@
 
 import { Type } from 'typebox'
 
-import { LIMITS } from '../../domain/limits.ts'
+import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
+import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { OBJECT_NAME_SCHEMA, SECRET_KEY_SCHEMA } from '../../domain/resources/envelope.ts'
 import { displayName } from '../../domain/resources/resource-fields.ts'
 import { oneOf } from '../../runtime/http/shapes.ts'
 import { LISTED_OBJECT, SPEC, STORED_OBJECT, TRIED_OBJECT, WARNING, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, NUMBER, TEXT, typed } from './shapes.ts'
+import { FLAG, maybe, NUMBER, TEXT, typed } from './shapes.ts'
 
 const KIND = '/api/organizations/:organization/resources/:kind'
 const OBJECT = `${KIND}/:namespace/:name` as const
@@ -31,6 +32,8 @@ const CREDENTIALS = typed<Readonly<Record<string, string>>>({
     maxLength: LIMITS.credentialBytes,
   },
 })
+
+const { destination_trials: TRIALS } = REPLAY_RULES
 
 export const CONFIGURATION_ROUTES = {
   resources: {
@@ -94,6 +97,35 @@ export const CONFIGURATION_ROUTES = {
     summary: 'Store credentials in a new Secret, which cannot be read here again; answers its name.',
     body: Type.Object({ values: CREDENTIALS, destination: OWNER, logStream: OWNER }),
     answers: { 201: Type.Object({ name: TEXT, keys: Type.Array(TEXT) }) },
+  },
+  tryDestination: {
+    method: 'POST',
+    path: '/api/organizations/:organization/websites/:website/destination-trials',
+    needs: 'Member',
+    rate: 'write',
+    refuses: ['plan_required'],
+    summary: `Try settings and credentials of a destination with a marked test event, which counts nowhere; nothing is stored. ${TRIALS.limit} an hour for the organisation, one at a time.`,
+    body: Type.Object({
+      provider: oneOf(PROVIDER_IDS),
+      settings: typed<Readonly<Record<string, unknown>>>({
+        type: 'object',
+        description: "The provider's block of a Destination, without its reference to a Secret.",
+        additionalProperties: true,
+      }),
+      values: CREDENTIALS,
+    }),
+    answers: {
+      200: Type.Object({
+        verdict: oneOf(
+          ['passed', 'refused', 'unclear'],
+          'Whether the provider takes it, as far as that can be tested.',
+        ),
+        code: Type.String({ description: 'What decided it.' }),
+        facility: Type.String({ description: 'How it was tested, in words.' }),
+        status: maybe(NUMBER, "Of the provider's answer; null if none came."),
+        answer: Type.String({ description: "The beginning of the provider's answer, without credentials." }),
+      }),
+    },
   },
   createTestMark: {
     method: 'POST',

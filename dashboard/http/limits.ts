@@ -104,6 +104,10 @@ export function webhookTestHit(organization: string): Hit {
   return dashboardHit('webhook_tests', organization, REPLAY_RULES.webhook_tests)
 }
 
+export function destinationTrialHit(organization: string): Hit {
+  return dashboardHit('destination_trials', organization, REPLAY_RULES.destination_trials)
+}
+
 export function pageCheckHit(organization: string): Hit {
   return dashboardHit('page_checks', organization, REPLAY_RULES.page_checks)
 }

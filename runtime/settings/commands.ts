@@ -239,6 +239,7 @@ export const COMMANDS = {
       'hotState',
       'facts',
       ...PEOPLE,
+      ...PROVIDER_URL_SETTINGS,
       ...PROXY,
       'logLevel',
       'logFormat',

@@ -7,6 +7,7 @@ import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { fetchPublicPage } from '../../../delivery/outbound/page.ts'
 import { addressReader } from '../../../api/http/client-address.ts'
 import type { ServerParts } from '../../../api/server.ts'
+import { createTrials } from '../trials.ts'
 import { countingPayments } from '../../../dashboard/billing/count-payments.ts'
 import { createPresent } from '../../../dashboard/billing/present.ts'
 import { startReconciling } from '../../../dashboard/billing/reconcile.ts'
@@ -55,8 +56,8 @@ import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import type { Keyring } from '../../../runtime/keyring.ts'
 import { createRandomness, type Randomness } from '../../../runtime/random.ts'
 import type { PEOPLE } from '../../../runtime/settings/setting-groups.ts'
-import type { ProxySettings, SettingsNamed, TogetherSettings } from '../../../runtime/settings/settings-of.ts'
-import { outboundProxyOf, useProxyForFetch } from '../outbound.ts'
+import type { SettingsNamed, TogetherSettings } from '../../../runtime/settings/settings-of.ts'
+import { outboundProxyOf, useProxyForFetch, type SendingSettings } from '../outbound.ts'
 import { keepOpening, type Process } from '../process.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { readSecret, readSecrets } from './secret-file.ts'
@@ -78,7 +79,7 @@ interface SignUpPlace {
   readonly installation: string | null
 }
 
-type DashboardSettings = ProxySettings &
+type DashboardSettings = SendingSettings &
   TogetherSettings<'signIn'> &
   TogetherSettings<'mail'> &
   TogetherSettings<'billing'> &
@@ -184,6 +185,7 @@ export async function openDashboard(
       hasSupport: settings.supportMail !== null,
       shareDocument: pages.shareDocument,
       fetchPage: (url, callMs) => fetchPublicPage(url, { callMs, proxy: outboundProxyOf(settings) }),
+      tryDestination: createTrials(settings, nowMs),
       billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),

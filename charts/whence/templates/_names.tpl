@@ -110,6 +110,13 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- without ($names | uniq) "none" | toJson -}}
 {{- end -}}
 
+{{- /* Components that call providers: those that deliver, and the dashboard, which tries destinations and reads pages of websites. */ -}}
+{{- define "whence.providerCallers" -}}
+{{- $names := include "whence.deliveringComponents" . | fromJsonArray -}}
+{{- if include "whence.hasDashboard" . }}{{ $names = append $names "dashboard" }}{{ end -}}
+{{- toJson $names -}}
+{{- end -}}
+
 {{- /* Components that send requests to providers, as a JSON list. */ -}}
 {{- define "whence.deliveringComponents" -}}
 {{- if include "whence.isCluster" . -}}

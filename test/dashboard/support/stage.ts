@@ -34,6 +34,7 @@ import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import type { HtmlPage } from '../../../dashboard/pages/document.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
+import type { TryDestination } from '../../../dashboard/destinations/try.ts'
 import type { FetchPage } from '../../../dashboard/set-up/page-check.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
@@ -138,6 +139,8 @@ export interface StageOptions {
   readonly defaultPlan?: Plan
   /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. `note` is the activity. */
   readonly onStep?: (step: string) => void
+  /** By default no provider answers. */
+  readonly tryDestination?: TryDestination
   /** By default real time; `advance` moves either. */
   readonly clock?: () => number
   /** Of figures that are shared for a second. */
@@ -146,11 +149,17 @@ export interface StageOptions {
   readonly isAudited?: boolean
 }
 
+const NO_TRIAL = { verdict: 'unclear', code: 'timeout', facility: 'none', responseStatus: 0, responseBody: '' } as const
 const NO_PAGE = { status: 0, headers: {}, body: '', failure: 'address_refused' }
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
 /** The provider of the tests names groups only for a scope of their own. */
 const SCOPES = 'openid email profile groups'
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' }
+
+/** Nothing answers by default. */
+function callsOutside({ fetchPage, tryDestination }: StageOptions) {
+  return { fetchPage: fetchPage ?? (async () => NO_PAGE), tryDestination: tryDestination ?? (async () => NO_TRIAL) }
+}
 
 export async function startStage(options: StageOptions): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
@@ -257,7 +266,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       choices,
       hasSupport: options.supportMail !== undefined,
       shareDocument: documentOf(options),
-      fetchPage: options.fetchPage ?? (async () => NO_PAGE),
+      ...callsOutside(options),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: ofFacts, nowMs, mayCountTwice }, query),
