@@ -112,6 +112,12 @@ const resource = createRoute({
   component: lazyRouteComponent(() => import('./resources/resource.tsx'), 'ResourcePage'),
 })
 
+const connectDestination = createRoute({
+  getParentRoute: () => organization,
+  path: 'connect/$provider',
+  component: lazyRouteComponent(() => import('./connect/connect.tsx'), 'ConnectPage'),
+})
+
 const newResource = createRoute({
   getParentRoute: () => organization,
   path: 'new/$kind',
@@ -290,6 +296,7 @@ const tree = root.addChildren([
     resources,
     resource,
     newResource,
+    connectDestination,
     activity,
     usage,
     whatIf,

@@ -1,7 +1,6 @@
 /** How a destination is connected, provider by provider: which values to fetch, where they stand in the provider's own words, and how a pasted one is read. */
 
 import { hasInvisible, withoutEdges } from '../schema/pasted-text.ts'
-import { firstFinding } from '../schema/check-schema.ts'
 import { isObject } from '../strict-json.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 
@@ -282,9 +281,11 @@ export function readPasted(provider: ProviderId, field: GuideField, pasted: stri
   return why === null ? { ok: true, value } : { ok: false, why }
 }
 
+/** By the pattern and length of the block's schema, without a validator: browsers run this. */
 function faultOfSetting(provider: ProviderId, { name }: GuideField, value: string): string | null {
-  const schema = PROVIDER_DESCRIPTORS[provider].block.schema.properties?.[name]
-  return schema === undefined ? null : (firstFinding(schema, value)?.message ?? null)
+  const { pattern, patternMeaning, maxLength } = PROVIDER_DESCRIPTORS[provider].block.schema.properties?.[name] ?? {}
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) return patternMeaning ?? 'does not fit'
+  return maxLength !== undefined && value.length > maxLength ? `must have at most ${maxLength} characters` : null
 }
 
 function faultOfSecret({ isLong }: GuideField, value: string): string | null {
