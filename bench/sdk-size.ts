@@ -13,7 +13,7 @@ const LOADED_BY = {
   'browser.js': 'every visitor',
   'browser/recorder': 'every visitor who may be counted',
   'browser/reader': 'websites with its advertising provider',
-  'browser/keeper': 'every visitor who may be counted, after the visit',
+  'browser/keeper': 'every visitor, after the visit',
   'browser/extras': 'pages with commands or adapters',
 }
 
@@ -27,8 +27,12 @@ try {
     const who = Object.entries(LOADED_BY).find(([part]) => name.startsWith(part))?.[1] ?? 'pages with data-debug'
     console.log(`| ${name} | ${who} | ${bytes} | ${gzipBytes} | ${brotliBytes} |`)
   }
-  const core = files.find(({ name }) => name === 'browser.js')
-  console.log(`\nThe core takes ${(((core?.brotliBytes ?? 0) / CORE_BROTLI_BYTES) * 100).toFixed(0)} % of its 3 KB.`)
+  const bytesOf = (part: string) =>
+    Math.max(...files.filter(({ name }) => name.startsWith(part)).map(({ brotliBytes }) => brotliBytes))
+  const core = bytesOf('browser.js')
+  console.log(`\nThe core takes ${((core / CORE_BROTLI_BYTES) * 100).toFixed(0)} % of its 3 KB.`)
+  const beforeVisit = core + bytesOf('browser/recorder') + bytesOf('browser/reader')
+  console.log(`GA4 and the largest advertising provider load ${beforeVisit} bytes of brotli before a visit.`)
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

@@ -51,7 +51,7 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|areTagsReady|attend|clickOf|compose|configuring|cookieOf|cookies|count|currentReceipt|extras|addCustom|firstGroup|fit|forget|keep|linkFor|place|settle|isAllowed|isAutomatic|isDue|isOpen|isUrgent|loaded|loading|mayCollect|nowMs|prefix|isPipe|isRoot|feeder|isWindows|landing|obey|prepareAgain|record|recorder|registeredId|ask|complete|report|readers|scopeOf|scopes|send|serviceUrl|running|tagCookieOf|view|tagAttributes)$/
+  /^(adapters|attend|clickOf|configuring|cookieOf|documentValue|draft|count|currentReceipt|addCustom|firstGroup|fit|forget|keep|keeper|linkFor|place|settle|isAllowed|isAutomatic|isDue|isOpen|isUrgent|loaded|loading|part|mayCollect|memoryKey|nowMs|isPipe|feeder|isWindows|landing|obey|prepareAgain|record|recorder|resume|ask|askExtras|complete|scopeOf|scopes|send|sent|serviceUrl|running|view|wait|tagAttributes)$/
 /** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
 const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address that pages name, beside the digest in full. */
@@ -66,21 +66,21 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
   const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
   // The names that every visitor loads are chosen first.
-  await bundle('main.ts', shortNames, { DEBUG: false })
+  await bundle('main.ts', shortNames)
   const extras = await buildPart('extras', shortNames)
   const readers = new Map<string, BuiltPart>()
   for (const provider of Object.keys(READERS))
-    readers.set(provider, await buildPart('reader', shortNames, { PROVIDER: provider }))
-  const keeper = await buildPart('keeper', shortNames)
-  const readerPlaces = Object.fromEntries([...readers].map(([provider, { place }]) => [provider, place]))
-  const recorder = await buildPart('recorder', shortNames, { READERS: readerPlaces, KEEPER: keeper.place })
-  const named = { EXTRAS: extras.place, RECORDER: recorder.place }
-  const core = await bundle('main.ts', shortNames, { ...named, DEBUG: false })
-  const talking = await bundle('main.ts', shortNames, { ...named, DEBUG: true })
+    readers.set(provider, await buildPart('reader', shortNames, { define: { PROVIDER: provider } }))
+  const keeper = await buildPart('keeper', shortNames, { parts: { EXTRAS: extras.text } })
+  const readersText = [...readers].map(([provider, { text }]) => `${provider}: ${text}`).join()
+  const recorder = await buildPart('recorder', shortNames, { parts: { READERS: `{ ${readersText} }` } })
+  const parts = { RECORDER: recorder.text, KEEPER: keeper.text }
+  const core = await bundle('main.ts', shortNames, { parts })
+  const talking = await bundle('main.ts', shortNames, { parts, define: { DEBUG: true } })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const parts = [extras, recorder, keeper, ...readers.values()]
-  const files = [coreFile, talkingFile, ...parts.map(({ file }) => file)]
+  const builtParts = [extras, recorder, keeper, ...readers.values()]
+  const files = [coreFile, talkingFile, ...builtParts.map(({ file }) => file)]
   const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
   const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
   const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
@@ -89,7 +89,7 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
     if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
   }
   await writeBuilt(outputFolder, coreFile.name, core)
-  for (const { file, contents } of parts) await writeBuilt(outputFolder, file.name, contents)
+  for (const { file, contents } of builtParts) await writeBuilt(outputFolder, file.name, contents)
   await writeBuilt(outputFolder, talkingFile.name, talking)
   for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
@@ -100,22 +100,25 @@ export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): 
 interface BuiltPart {
   readonly file: BuiltFile
   readonly contents: Uint8Array
-  /** Its address below the base. */
-  readonly place: string
+  /** The part as the sources of another know it: with its address below the base. */
+  readonly text: string
 }
 
-/** What the sources are built with, by the names under which they declare it. */
-type BuiltWith = Readonly<Record<string, unknown>>
+interface BuiltWith {
+  /** Values of the constants that the sources declare. `DEBUG` is false if it is missing. */
+  readonly define?: Readonly<Record<string, unknown>>
+  /** The parts that the bundle names, by their names in `core/places.ts`, as texts of JavaScript. */
+  readonly parts?: Readonly<Record<string, string>>
+}
 
 async function buildPart(name: string, shortNames: MangleCache, values: BuiltWith = {}): Promise<BuiltPart> {
-  const contents = await bundle(`${name}-script.ts`, shortNames, { ...values, DEBUG: false })
+  const contents = await bundle(`${name}-script.ts`, shortNames, values)
   const file = describe(`/browser/${name}`, contents)
-  return { file, contents, place: file.immutableUrl.slice(1) }
+  return { file, contents, text: `{ place: ${JSON.stringify(file.immutableUrl.slice(1))} }` }
 }
 
-async function bundle(entry: string, mangleCache: MangleCache, values: BuiltWith): Promise<Uint8Array> {
-  const all: BuiltWith = { EXTRAS: null, KEEPER: null, READERS: {}, RECORDER: null, ...values }
-
+async function bundle(entry: string, mangleCache: MangleCache, values: BuiltWith = {}): Promise<Uint8Array> {
+  const define = Object.entries({ DEBUG: false, ...values.define })
   const { outputFiles, mangleCache: renamed } = await build({
     entryPoints: [path.join(SOURCE, entry)],
     bundle: true,
@@ -126,17 +129,25 @@ async function bundle(entry: string, mangleCache: MangleCache, values: BuiltWith
     charset: 'utf8',
     legalComments: 'none',
     tsconfigRaw: {},
-    define: Object.fromEntries(Object.entries(all).map(([name, value]) => [name, JSON.stringify(value)])),
+    define: Object.fromEntries(define.map(([name, value]) => [name, JSON.stringify(value)])),
     mangleProps: INTERNAL_NAMES,
     mangleCache,
-    plugins: [limitsAsNumbers],
+    plugins: [limitsAsNumbers, partsAs(values.parts ?? {})],
   })
   Object.assign(mangleCache, renamed)
   const [file] = outputFiles
   if (!file) throw new Error(`esbuild wrote nothing for ${entry}`)
   // esbuild renames across bundles; terser saves another 3 % of what every visitor loads.
   const { code } = await minify(file.text, {
-    compress: { passes: 4, ecma: 2022, inline: 1, unsafe_arrows: true, unsafe: true, unsafe_methods: true },
+    compress: {
+      passes: 4,
+      ecma: 2022,
+      inline: 1,
+      unsafe_arrows: true,
+      unsafe: true,
+      unsafe_methods: true,
+      arrows: false,
+    },
     // Of a script's own names none may become one of the page's.
     toplevel: false,
   })
@@ -155,6 +166,18 @@ export const limitsAsNumbers: Plugin = {
       }
     })
   },
+}
+
+/** Replaces the module of parts by one with their addresses. */
+function partsAs(parts: Readonly<Record<string, string>>): Plugin {
+  const all = { EXTRAS: '{}', KEEPER: '{}', READERS: '{}', RECORDER: '{}', ...parts }
+  const contents = Object.entries(all).map(([name, text]) => `export const ${name} = ${text}`)
+  return {
+    name: 'parts-with-addresses',
+    setup: (plugin) => {
+      plugin.onLoad({ filter: /[/\\]core[/\\]places\.ts$/ }, () => ({ loader: 'js', contents: contents.join('\n') }))
+    },
+  }
 }
 
 /**

@@ -6,9 +6,15 @@ import { documentValue, findInPage } from './core/document-value.ts'
 import { safely } from './core/page.ts'
 import { explainMissingProject } from './core/debug.ts'
 
+/** A script of the SDK. The explaining one has no attributes of its own, but the tag in whose place it runs. */
+interface SdkScript extends HTMLScriptElement {
+  whence?: HTMLScriptElement
+}
+
 safely(() => {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-  const tag = (documentValue('currentScript') ?? findInPage('script[data-project]')) as HTMLScriptElement
+  const script = (documentValue('currentScript') ?? findInPage('script[data-project]')) as SdkScript
+  const tag = (DEBUG && script.whence) || script
   const { dataset, nonce, integrity } = tag
   const { project, debug } = dataset
   const serviceUrl = new URL('.', tag.src).href
@@ -19,8 +25,8 @@ safely(() => {
     (debug !== undefined || !project) &&
     !integrity &&
     safely(() => {
-      const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
-      Object.assign(talking.dataset, dataset)
+      const talking: SdkScript = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
+      talking.whence = tag
       documentValue('head').append(talking)
       return true
     })

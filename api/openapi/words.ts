@@ -110,7 +110,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   field: 'With `invalid_field`: JSON pointer of the field.',
   message: 'With `invalid_field`: what the field must be.',
   retryAfter: 'With `rate_limited`: the wait before a retry, in seconds.',
-  measurementIds: "Measurement IDs of the website's GA4 destinations.",
+  measurementIds: "Measurement IDs of the website's GA4 destinations, as many as a visit has room for.",
   providers: 'Providers of the website.',
   origins: "The website's origins: the primary one, additional domains and those of pages.",
   ignoredReferrers: 'Hosts that are no source, such as those of sign-in and payment.',

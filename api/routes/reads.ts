@@ -35,7 +35,7 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
     const { origin } = exchange
     if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
     const config: AnswerNamed<'BrowserConfig'> = {
-      measurementIds: website.measurementIds,
+      measurementIds: website.measurementIds.slice(0, LIMITS.measurementIdsPerVisit),
       providers: [...website.providers],
     }
     return sendJsonRead(read, { body: config, cacheControl: CONFIG_CACHE }, parts.deps)

@@ -10,7 +10,7 @@ export interface TestParts {
   readonly keys: Pick<TestKeys, 'testHash'> & { readonly personId: (email: string) => string }
 }
 
-/** Name of the part of a page's address that carries it; the SDK looks for it (`sdk/recorder/recorder.ts`). */
+/** Name of the part of a page's address that carries it; the SDK looks for it (`sdk/keeper/keeper.ts`). */
 const FRAGMENT = '_whence_test'
 
 export function createTestMark({ directory, keys }: TestParts) {

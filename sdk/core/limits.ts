@@ -11,7 +11,6 @@ export const MARKER_BYTES = LIMITS.markerBytes
 export const UTM_CHARS = LIMITS.utmChars
 export const COOKIE_CHARS = LIMITS.identifierChars
 export const CLICK_ID_CHARS = LIMITS.identifierChars - CLICK_PREFIX_CHARS
-export const MEASUREMENT_IDS = LIMITS.measurementIdsPerVisit
 export const CUSTOM_ADAPTERS = LIMITS.customAdapters
 export const CUSTOM_FIELDS = LIMITS.customFields
 export const CUSTOM_VALUE_CHARS = LIMITS.customValueChars

@@ -1,45 +1,38 @@
 /** Loads the other parts of the SDK as scripts of the service, checked against the digests that the build filled in. */
 
-import type { Page, PartPlace, ScriptPlace } from './types.ts'
+import type { LoadedPart, Page, PartOfSdk, ScriptPlace } from './types.ts'
 import { DIGEST_CHARS, browserSha256 } from './digest.ts'
 import { documentValue } from './document-value.ts'
 import { globalOf } from './global.ts'
-import { reportProblem } from './page.ts'
-
-/** The script element through which the core and a part meet, so that the page keeps one global name. */
-export interface PartScript<T> extends HTMLScriptElement {
-  whence?: (part: T) => void
-}
+import { handedOver } from './hand-over.ts'
 
 /**
- * Passes the part to `take` once it is loaded, which an altered one never is: its address contains the beginning of its digest. Rejects if
- * it cannot be fetched.
+ * Resolves with the part once its script has run and attends to the page. An altered one never runs: the address contains the beginning of
+ * its digest. Rejects if it is altered, or cannot be fetched.
  */
-export async function loadPart<T>(
-  { serviceUrl, nonce }: Page,
-  place: PartPlace<T>,
-  take: (part: T) => void,
-): Promise<void> {
+export async function loadPart<T extends LoadedPart>(page: Page, part: PartOfSdk<T>): Promise<T> {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- `places.ts` has no other for scripts
-  const path = place as ScriptPlace
-  const url = serviceUrl + path
+  const path = part.place as ScriptPlace
+  const url = page.serviceUrl + path
   // A loading script would delay the page's load event. This fetch does not, and leaves the script in the browser's
   // cache.
   const answer = await fetch(url)
-  const script: PartScript<T> = scriptAt(url, nonce)
-  script.whence = take
+  const script = scriptAt(url, page.nonce)
   // A page that is not secure could itself have been altered, and its browser computes no digests.
   if (isSecureContext) {
     const digest = btoa(String.fromCharCode(...new Uint8Array(await browserSha256(await answer.arrayBuffer()))))
-    if (!path.includes(digest.replace(/\W/g, '').slice(0, DIGEST_CHARS))) {
-      if (DEBUG) reportProblem(`${url} was altered on its way, and does not run.`)
-      return
-    }
+    if (!path.includes(digest.replace(/\W/g, '').slice(0, DIGEST_CHARS)))
+      throw new Error(DEBUG ? `${url} was altered on its way, and does not run.` : undefined)
     // The empty string means anonymous; without it the browser would not check that what runs is what was fetched.
     script.crossOrigin = ''
     script.integrity = `sha256-${digest}`
   }
   documentValue('head').append(script)
+  await new Promise((resolve) => (script.onload = resolve))
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the part of this place
+  part.loaded = handedOver() as T
+  part.loaded.attend?.(page)
+  return part.loaded
 }
 
 interface ScriptPolicy {

@@ -2,6 +2,7 @@
 
 import type { ServiceAnswer } from './types.ts'
 import * as debug from './debug.ts'
+import { wait } from './page.ts'
 
 /** Longest wait for the service's answer. */
 const ANSWER_MS = 8_000
@@ -17,15 +18,14 @@ export async function request(url: string, body?: object, leaving?: Event): Prom
     // The request takes its content type from the blob.
     const json = body && new Blob([JSON.stringify(body)], { type: 'application/json' })
     if (leaving && !('keepalive' in Request.prototype)) return void navigator.sendBeacon(url, json)
-    const response = await fetch(url, {
+    const answering = fetch(url, {
       credentials: 'omit',
-      // Browsers without it have their own, longer time-out.
-      signal: AbortSignal.timeout?.(ANSWER_MS),
       // An activation arrives even if the visitor has followed a link.
       ...(json && { method: 'POST', body: json, keepalive: true }),
     })
+    const response = await Promise.race([answering, wait(ANSWER_MS)])
     // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- a check is bytes that every page loads, and other values do no harm
-    return (await response.json()) as ServiceAnswer
+    return (await response?.json()) as ServiceAnswer | undefined
   } catch {
     if (DEBUG) debug.explainSilence(url).catch(() => undefined)
     return

@@ -1,10 +1,12 @@
 /** What all files of the SDK need of a page. */
 
-import type { Page } from './types.ts'
 import * as debug from './debug.ts'
 
 /** True if the browser requests that its visitor's data is not sold or shared. */
 export const hasGpc = () => !!(navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl
+
+/** Resolves with nothing after this time. */
+export const wait = (ms: number) => new Promise<undefined>((resolve) => setTimeout(resolve, ms))
 
 /** The result of the call, or undefined if it throws: pages may have blocked or replaced anything of the browser's. */
 export function safely<T>(call: () => T): T | undefined {
@@ -15,10 +17,6 @@ export function safely<T>(call: () => T): T | undefined {
     return undefined
   }
 }
-
-/** Selects what makes a page need the extras. `:is` ignores errors in the page's own selector. */
-export const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
-  `:is([data-whence-command],[data-whence-copy],${commands})`
 
 /** Problems are for the page's owner, who sees them with `data-debug`; the page itself never sees an error. */
 export const reportProblem = (problem: unknown) => {

@@ -1,15 +1,9 @@
-/** Where the parts are that load later, as the build fills it in. */
+/** The parts that load later. The build writes this file anew for each bundle, with their addresses. */
 
-import type { Extras, Keeper, PartPlace, IdentityReader, VisitRecorder } from './types.ts'
+import type { Extras, IdentityReader, Keeper, PartOfSdk, VisitRecorder } from './types.ts'
 
-declare const EXTRAS: PartPlace<Extras>
-declare const KEEPER: PartPlace<Keeper>
+export const EXTRAS: PartOfSdk<Extras> = { place: '' }
+export const KEEPER: PartOfSdk<Keeper> = { place: '' }
+export const RECORDER: PartOfSdk<VisitRecorder> = { place: '' }
 /** By provider. */
-declare const READERS: Readonly<Record<string, PartPlace<IdentityReader>>>
-declare const RECORDER: PartPlace<VisitRecorder>
-
-/** A bundle carries the places that it names, of some 20 bytes each. */
-export const EXTRAS_PLACE = EXTRAS
-export const KEEPER_PLACE = KEEPER
-export const READER_PLACES = READERS
-export const RECORDER_PLACE = RECORDER
+export const READERS: Readonly<Record<string, PartOfSdk<IdentityReader>>> = {}

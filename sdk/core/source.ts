@@ -4,14 +4,16 @@
  */
 
 import type { PageArrival, Landing, OriginMemory } from './landing.ts'
-import { CLICK_ID_CHARS, SITTING_PAUSE_MS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
+import { CLICK_ID_CHARS, SITTING_CHARS, SITTING_PAUSE_MS, SOURCE_LIFETIME_MS, UTM_CHARS } from './limits.ts'
 
 /** Parameters that advertising networks put on a link: identifiers of one click, and what Google adds to them. */
 const CLICK_PARAMETER = /^(\w{1,20}clk?id|[gw]braid|gad_\w+|li_fat_id|rdt_cid|sccid|epik)$/i
 const UTM_PARAMETER = /^utm_(source|medium|campaign|term|content|id)$/
 
 /** The pattern's first group; undefined if it does not match. */
-export const firstGroup = (pattern: RegExp, text = ''): string | undefined => pattern.exec(text)?.[1]
+export type FirstGroup = (pattern: RegExp, text?: string) => string | undefined
+
+export const firstGroup: FirstGroup = (pattern, text = '') => pattern.exec(text)?.[1]
 
 /** The page as the browser shows it. `url` and `referrer` are complete; only parts of them leave this file. */
 export interface PageView {
@@ -45,8 +47,8 @@ export function arrivalOf(view: PageView, gpc: boolean, recalled: string): PageA
   } catch {
     // Nothing is remembered, or nothing readable.
   }
-  // 22 digits, of which 70 bits are random. Browsers without `randomUUID` have this, too.
-  const name = sitting ?? crypto.getRandomValues(new BigUint64Array(2)).join('').slice(-22)
+  // A name need not be secret: 52 random bits tell a website's sittings apart.
+  const name = sitting ?? Math.random().toFixed(SITTING_CHARS).slice(2)
   return { ...landing, seen_at, entry: !sitting, sitting: name }
 }
 

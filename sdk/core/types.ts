@@ -5,7 +5,7 @@
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
 import type { Landing, PageArrival } from './landing.ts'
-import type { PageView } from './source.ts'
+import type { FirstGroup, PageView } from './source.ts'
 
 /** The body of an answer. Errors of the service have the key `error`. */
 export type ServiceAnswer = Readonly<Record<string, unknown>>
@@ -13,8 +13,7 @@ export type ServiceAnswer = Readonly<Record<string, unknown>>
 /** The answer of `browser-config`. */
 export interface BrowserConfig {
   readonly measurementIds: readonly string[]
-  /** Emptied under Global Privacy Control. */
-  providers: readonly string[]
+  readonly providers: readonly string[]
 }
 
 /** What a page sends, as far as other parts than `visit.ts` know of it. */
@@ -42,7 +41,7 @@ export interface VisitBody {
 interface TagAttributes {
   /** `granted` if absent; any word but `granted` and `denied` counts as `required`. */
   readonly consent?: string | undefined
-  /** ID of the registered page that the document shows. */
+  /** ID of the registered page that the document shows. Another path of the document is another page. */
   readonly pageId?: string | undefined
   /** If present, nothing is counted until the page calls `start`. */
   readonly manual?: string | undefined
@@ -77,11 +76,18 @@ export interface PageOptions {
   readonly tagAttributes: TagAttributes
 }
 
-export interface Page extends PageOptions {
+/** Functions of the core by which other parts read the page, so that none brings its own. */
+export interface PageReading {
+  /** A value of the document that no element of the page replaces. */
+  readonly documentValue: (name: 'cookie') => string
+  readonly firstGroup: FirstGroup
+}
+
+export interface Page extends PageOptions, PageReading {
+  /** Resolves after this time. */
+  readonly wait: (ms: number) => Promise<undefined>
   /** The page at the script's first moment: what the visitor came to, however the page changes it later. */
   readonly view: PageView
-  /** ID of the registered page that the document shows, until a route change leads elsewhere. */
-  registeredId: string | undefined
   /** False if consent cannot change it: denied for good, or an insecure page. */
   readonly mayCollect: boolean
   /** Changed by `grant` and `deny`. */
@@ -90,12 +96,16 @@ export interface Page extends PageOptions {
   readonly isAutomatic: boolean
   /** The address with what it carries to another origin of the website; set once the keeper is loaded. */
   linkFor?: (scope: Scope, url: string) => string
+  /** The command with a token that is already loaded; undefined if there is none, or no place for it. Set once the extras are loaded. */
+  fill?: (scope: Scope, text: string) => string | undefined
   /** By website ID. */
   readonly scopes: Map<string, Scope>
   /** The scope of a website, made if there is none; without a name, that of the script tag. */
   readonly scopeOf: (project?: string) => Scope
-  readonly extras: PartOfSdk<Extras>
   readonly recorder: PartOfSdk<VisitRecorder>
+  readonly keeper: PartOfSdk<Keeper>
+  /** Does what consent and the page's options allow by now: a count that is due, commands that the page shows. Harmless to repeat. Never throws. */
+  readonly resume: () => void
   /**
    * What a part answers; it is loaded once per document. Undefined if it is blocked, unreachable, was altered on the way, or cannot
    * answer. Never rejects.
@@ -104,6 +114,8 @@ export interface Page extends PageOptions {
     part: PartOfSdk<P>,
     call: (loaded: P) => T | Promise<T>,
   ) => Promise<T | undefined>
+  /** The same of the extras. */
+  readonly askExtras: <T>(call: (extras: Extras) => T | Promise<T>) => Promise<T | undefined>
 }
 
 /** A part of the SDK that only some pages load. */
@@ -111,8 +123,8 @@ export interface PartOfSdk<T> {
   readonly place: PartPlace<T>
   /** Set once it is loaded. */
   loaded?: T
-  /** Resolves once it is loaded, or is not waited for any longer. */
-  loading?: Promise<void>
+  /** Set once somebody has asked for it. Rejects if it cannot be loaded. */
+  loading?: Promise<T>
 }
 
 export interface LoadedPart {
@@ -123,32 +135,31 @@ export interface LoadedPart {
 /** A script of the service: its address below the base, which contains the beginning of its digest. */
 export type ScriptPlace = string
 /** In the package a part is the import of a module. */
-export type PartPlace<T> = ScriptPlace | (() => Promise<T>)
+type PartPlace<T> = ScriptPlace | (() => Promise<T>)
 
 /** One website on this page. The extras work through it, too. */
 export interface Scope {
   readonly project: string
+  /** Of what the origin remembers, in local storage. */
+  readonly memoryKey: string
   readonly adapters: Map<string, () => CustomFields | Promise<CustomFields>>
   /** True if the page is to be counted as soon as consent allows. */
   isDue: boolean
   /** True once a token is requested: a visit then stops waiting for tags. */
-  isUrgent: boolean
+  isUrgent?: boolean
   /**
    * Counts the path, now or as soon as consent allows, unless it is counted already; resolves when that is done or
    * abandoned. Never rejects.
    */
-  readonly count: () => Promise<void>
+  readonly count: () => Promise<void> | undefined
   /** Settles when no visit is in progress. */
-  running: Promise<unknown>
+  running?: Promise<void>
   /** The receipt of the current visit. The extras set that of a handoff-only visit, which is stored nowhere else. */
-  currentReceipt: string | undefined
+  currentReceipt?: string | undefined
   /** Sends nothing without consent; an answer that arrives after consent was withdrawn is dropped. */
   readonly send: (path: string, body?: object, leaving?: Event) => Promise<ServiceAnswer>
-  /**
-   * The body of a visit, with all but `previous_receipt`. Rejects if the service does not know the website or is
-   * unreachable.
-   */
-  readonly compose: () => Promise<VisitBody>
+  /** Begins to describe the last page view, for a visit of its own. Rejects without consent. */
+  readonly draft: () => Promise<VisitDraft>
   /** Removes what was stored in this browser, and counts again after the next consent. */
   readonly forget: () => void
   /** The website's interface for the page's own code. */
@@ -159,8 +170,6 @@ export interface Scope {
 export interface Extras extends LoadedPart {
   /** Null if the service gives no token. Never rejects. */
   readonly handoff: (scope: Scope) => Promise<Handoff | null>
-  /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
-  readonly fill: (scope: Scope, text: string) => string | undefined
   /** The same, but waits a short time for a token that is being requested. */
   readonly command: (scope: Scope, text: string) => Promise<string | undefined>
   /** Counts a copied command, once for a page view. */
@@ -181,30 +190,29 @@ export interface VisitDraft {
   readonly landing: PageArrival
   /** The answer of `browser-config`, which is asked for while the recorder loads. */
   readonly configuring: Promise<ServiceAnswer>
+  /** The service's answer to the visit, once that is sent. */
+  sent?: Promise<ServiceAnswer>
 }
 
-/** A visit of which nothing more is asked of the page. */
-interface BegunVisit extends VisitDraft {
-  /** Sends it unless it is sent already, and resolves with the service's answer. */
-  readonly send: () => Promise<ServiceAnswer>
-}
+/** Sends a visit unless it is sent already, and resolves with the service's answer. */
+type SendVisit = () => Promise<ServiceAnswer>
 
 /** What the core calls for each visit. */
 export interface VisitRecorder extends LoadedPart {
   /** Sends the visit with all that is known of it, and keeps its marker if the browser keeps any. Rejects if the service does not know the website or does not answer. */
-  readonly record: (page: Page, scope: Scope, begun: BegunVisit) => Promise<void>
+  readonly record: (page: Page, scope: Scope, draft: VisitDraft, send: SendVisit) => Promise<void>
   /** Adds what the service, the tags and the extras know. Rejects in the same cases. */
   readonly complete: (page: Page, scope: Scope, draft: VisitDraft) => Promise<void>
-  /** Removes what is kept in this browser: the visitor has withdrawn consent. */
-  readonly forget: (page: Page, scope: Scope) => void
 }
 
-/** What the recorder calls to keep what later page views and installers need. */
+/** What the core and the recorder call to keep what later page views and installers need. */
 export interface Keeper extends LoadedPart {
   /** Puts an arrival right by the website's origins, and its visit with it. */
   readonly settle: (page: Page, scope: Scope, draft: VisitDraft) => Promise<void>
-  /** Keeps the marker of a visit, and activates its receipt. Without `root`, where no markers are kept, it only prepares for links. */
-  readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker, root?: object) => Promise<void>
+  /** Keeps the marker of a visit, and activates its receipt. Where no markers are kept, it only prepares for links. */
+  readonly keep: (scope: Scope, body: VisitBody, marker: KeptMarker) => Promise<void>
+  /** What the extras answer: the keeper loads them. */
+  readonly askExtras: <T>(page: Page, call: (extras: Extras) => T | Promise<T>) => Promise<T | undefined>
   /** Removes every marker of this origin, and the shared cookie. */
   readonly forget: (page: Page, scope: Scope) => Promise<void>
 }
@@ -217,23 +225,26 @@ export interface KeptMarker {
 
 /** What a reader sees of the visitor. */
 export interface SeenVisitor {
-  /** Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. */
+  /**
+   * Looks up one cookie by name; undefined if it is absent, empty, or longer than an identifier may be. `isAwaited`: the provider's own tag
+   * writes it once it has loaded, and the visit waits for it, for a short time.
+   */
   readonly cookieOf: ReadCookie
-  /** The same for a cookie that the provider's own tag writes once it has loaded: the visit waits for it, for a short time. */
-  readonly tagCookieOf: ReadCookie
   /**
    * The click of the landing, unless the provider's cookie, `own`, counts: of a click that was only remembered and the cookie the newer
    * does, and the cookie if it does not say when it was written.
    */
-  readonly clickOf: (parameter: string, own: string | undefined, writtenAtMs?: number) => string | undefined
-  /** The pattern's first group; undefined if it does not match. */
-  readonly firstGroup: (pattern: RegExp, text: string | undefined) => string | undefined
+  readonly clickOf: (parameter: string, own?: string, writtenAt?: string) => string | undefined
+  readonly firstGroup: FirstGroup
   readonly landing: Landing
 }
 
-export type ReadCookie = (name: string) => string | undefined
+export type ReadCookie = (name: string, isAwaited?: boolean) => string | undefined
 
-/** A part that websites with its provider load: the identifiers by their names in a visit. Undefined values vanish in JSON. */
+/**
+ * A part that websites with its provider load: the identifiers by their names in a visit, undefined if there are none. Undefined values
+ * vanish in JSON.
+ */
 export interface IdentityReader extends LoadedPart {
-  (visitor: SeenVisitor): object
+  (visitor: SeenVisitor): object | undefined
 }

@@ -13,20 +13,18 @@ export const viewPage = (): PageView => ({ url: location.href, referrer: documen
 
 /** A later route of the document: it has no source of its own. */
 export const viewRoute = (): PageView => ({
-  url: location.origin + location.pathname,
-  referrer: location.origin,
+  url: originAndPath(location.href) ?? '',
+  referrer: location.href,
   nowMs: Date.now(),
 })
-
-/** Of what the origin remembers, in local storage. */
-export const memoryKey = (project: string) => `whence:${project}`
 
 /** The part of a visit's body that needs no request. What the page shows is read at once. */
 export async function beginVisit(page: Page, project: string, arrival: PageArrival): Promise<VisitBody> {
   const { clicks: _, seen_at: __, sitting, entry, ...source } = arrival
   const page_url = originAndPath(location.href)
   const referrer = originAndPath(documentValue('referrer'))
-  const url_id = page.registeredId ?? (await urlIdOf(page_url))
+  const registeredId = page_url === originAndPath(page.view.url) && page.tagAttributes.pageId
+  const url_id = registeredId || (await urlIdOf(page_url))
   return { project, url_id, page_url, referrer, source, sitting, entry, gpc: hasGpc() }
 }
 

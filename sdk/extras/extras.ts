@@ -16,6 +16,7 @@ export const extras: Extras = {
   },
   fit: async (body) => fitBody(body),
   attend: (page) => {
+    page.fill = handoffs.fill
     handoffs.obey(page)
     safely(() => attend(page, handoffs))
   },

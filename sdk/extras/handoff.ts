@@ -36,7 +36,7 @@ export function createHandoffs() {
     if (!page?.isAllowed) return Promise.resolve(null)
     const known = tokens.get(scope)
     if (known && (!known.handoff || loaded(scope))) return known.answer
-    const answer = requestHandoff(scope)
+    const answer = requestHandoff(page, scope)
       .catch((): IssuedHandoff => [null])
       .then(([handoff, receipt]) => {
         asked.handoff = handoff
@@ -83,12 +83,12 @@ export function createHandoffs() {
 /** The token, null if there is none, and the receipt of its visit. */
 type IssuedHandoff = readonly [handoff: Handoff | null, receipt?: string | undefined]
 
-async function requestHandoff(scope: Scope): Promise<IssuedHandoff> {
+async function requestHandoff(page: Page, scope: Scope): Promise<IssuedHandoff> {
   scope.isUrgent = true
   await scope.running
   const { currentReceipt: receipt } = scope
   const handoff = receipt ? await linked(scope, receipt) : null
-  return handoff ? [handoff, receipt] : alone(scope)
+  return handoff ? [handoff, receipt] : alone(page, scope)
 }
 
 async function linked(scope: Scope, receipt: string): Promise<Handoff | null> {
@@ -99,9 +99,11 @@ async function linked(scope: Scope, receipt: string): Promise<Handoff | null> {
   return readHandoff(answer)
 }
 
-async function alone(scope: Scope): Promise<IssuedHandoff> {
+async function alone(page: Page, scope: Scope): Promise<IssuedHandoff> {
   if (scope.currentReceipt) return [null]
-  const answer = await scope.send('v1/handoffs', await scope.compose())
+  const draft = await scope.draft()
+  await page.ask(page.recorder, (recorder) => recorder.complete(page, scope, draft))
+  const answer = await scope.send('v1/handoffs', draft.body)
   const { receipt } = answer
   if (typeof receipt === 'string') scope.currentReceipt = receipt
   return [readHandoff(answer), scope.currentReceipt]

@@ -5,12 +5,14 @@
 
 import type { PageArrival } from '../core/landing.ts'
 import { markerName } from '../core/marker-name.ts'
+import { onPageChange } from '../core/page-change.ts'
+import { EXTRAS } from '../core/places.ts'
 import { hasGpc, safely } from '../core/page.ts'
+import { firstGroup } from '../core/source.ts'
 import type { Keeper, Page, Scope, ServiceAnswer, VisitDraft } from '../core/types.ts'
-import { memoryKey } from '../core/visit.ts'
 import { encodeCarried } from './carried-form.ts'
 import { attendLinks, leadsElsewhere } from './links.ts'
-import { removeMarkers, writeMarker } from './marker.ts'
+import { mayKeepMarkers, removeMarkers, writeMarker } from './marker.ts'
 import { keepAddressPlain } from './own-address.ts'
 import type { SiteOrigins } from './placing.ts'
 import { addressWith, mayCarry } from './placing.ts'
@@ -30,6 +32,12 @@ let attended: Page | undefined
 export const keeper: Keeper = {
   attend: (page) => {
     attended = page
+    page.resume()
+    onPageChange(() => {
+      page.resume()
+      // The extras watch the page themselves.
+      return EXTRAS.loading
+    })
     page.linkFor = (scope, url) => {
       void askOrigins(scope)
       return carriedTo(page, [scope], url) ?? url
@@ -40,13 +48,14 @@ export const keeper: Keeper = {
       prepare: () => prepare(page),
     })
   },
+  askExtras: (page, call) => page.ask(EXTRAS, call),
   settle,
-  keep: async (scope, { identities = {} }, marker, root) => {
+  keep: async (scope, { identities = {} }, marker) => {
     providers.set(scope, Object.keys(identities))
     const share = attended?.tagAttributes.share
     if (share) safely(() => writeSharedCookie(scope.project, share, textFor(scope) ?? ''))
-    // A visit without a marker is never activated: only a token can link an install to it.
-    if (root) {
+    // A visit without a marker is never activated: only a token can link an install to it. That is all that some want.
+    if (attended?.tagAttributes.markers !== 'off' && (await mayKeepMarkers())) {
       await writeMarker(markerName(scope.project, marker.url_id), marker)
       await scope.send('v1/visits/activate', { project: scope.project, receipt: marker.receipt })
     }
@@ -80,6 +89,8 @@ async function askOrigins(scope: Scope): Promise<SiteOrigins | undefined> {
 async function settle(page: Page, scope: Scope, begun: VisitDraft): Promise<void> {
   const { view } = page
   const { seen_at } = begun.landing
+  // The mark of a test, from the dashboard; without one the member is left out of the JSON.
+  begun.body.test = firstGroup(/#_whence_test=(.+)/, view.url)
   const isFirst = seen_at === view.nowMs
   if (isFirst && !settled.has(scope))
     settled.set(scope, { arrival: await firstArrival(page, scope, begun), atMs: Date.now() })
@@ -95,7 +106,7 @@ async function firstArrival(page: Page, scope: Scope, { landing, body }: VisitDr
   const { view, tagAttributes } = page
   const site = await askOrigins(scope)
   if (!site) return landing
-  const key = memoryKey(scope.project)
+  const key = scope.memoryKey
   const recalled = safely(() => localStorage.getItem(key) ?? '')
   const shared = tagAttributes.share ? readSharedCookie(scope.project) : ''
   const arrival = settledArrival({ view, gpc: body.gpc, recalled: recalled ?? '', shared }, site)
@@ -129,7 +140,7 @@ function carriedTo(page: Page, scopes: Iterable<Scope>, address: string): string
 
 /** What the origin remembers, as a link says it. */
 function textFor(scope: Scope): string | undefined {
-  const recalled = localStorage.getItem(memoryKey(scope.project))
+  const recalled = localStorage.getItem(scope.memoryKey)
   if (!recalled) return undefined
   // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the SDK wrote it; a broken one throws here or there
   const memory = JSON.parse(recalled) as PageArrival

@@ -1,12 +1,17 @@
-/** Where the parts are in the package: chunks of the page's own bundle. The counterpart of `core/places.ts`. */
+/** The parts in the package: chunks of the page's own bundle. The counterpart of `core/places.ts`. */
 
 import { READ_PROVIDERS } from '../core/limits.ts'
-import type { Extras, Keeper, PartPlace, IdentityReader, VisitRecorder } from '../core/types.ts'
+import type { Extras, IdentityReader, Keeper, PartOfSdk, VisitRecorder } from '../core/types.ts'
 
-export const EXTRAS_PLACE: PartPlace<Extras> = async () => (await import('../extras/extras.ts')).extras
-export const KEEPER_PLACE: PartPlace<Keeper> = async () => (await import('../keeper/keeper.ts')).keeper
-export const RECORDER_PLACE: PartPlace<VisitRecorder> = async () => (await import('../recorder/recorder.ts')).recorder
+export const EXTRAS: PartOfSdk<Extras> = { place: async () => (await import('../extras/extras.ts')).extras }
+export const KEEPER: PartOfSdk<Keeper> = { place: async () => (await import('../keeper/keeper.ts')).keeper }
+export const RECORDER: PartOfSdk<VisitRecorder> = {
+  place: async () => (await import('../recorder/recorder.ts')).recorder,
+}
 /** All readers are one chunk. */
-export const READER_PLACES: Readonly<Record<string, PartPlace<IdentityReader>>> = Object.fromEntries(
-  READ_PROVIDERS.map((provider) => [provider, async () => (await import('../readers/index.ts')).READERS[provider]]),
+export const READERS: Readonly<Record<string, PartOfSdk<IdentityReader>>> = Object.fromEntries(
+  READ_PROVIDERS.map((provider) => [
+    provider,
+    { place: async () => (await import('../readers/index.ts')).READERS[provider] },
+  ]),
 )

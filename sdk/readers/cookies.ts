@@ -10,11 +10,7 @@ import type { ReadCookie } from '../core/types.ts'
 export const cookieReader =
   (header: string): ReadCookie =>
   (name) => {
-    const start = `${name}=`
-    const value = header
-      .split('; ')
-      .find((pair) => pair.startsWith(start))
-      ?.slice(start.length)
+    const value = `; ${header}`.split(`; ${name}=`)[1]?.split('; ')[0]
     // An over-long value is left out, never truncated: the service refuses it, and a truncated one could be another
     // visitor's.
     if (!value || value.length > COOKIE_CHARS) return undefined

@@ -2,11 +2,11 @@
 
 import type { IdentityReader } from '../core/types.ts'
 
-export const googleAds: IdentityReader = ({ cookieOf, clickOf, firstGroup, landing: { clicks } }) => {
+export const googleAds: IdentityReader = ({ cookieOf, clickOf, firstGroup }) => {
   const idOf = (parameter: string, value: string | undefined) => {
     // GCL.<seconds>.<ID>, or in the newer layout the fields between `.k`, `$i` and `$`.
     const own = firstGroup(/^(?:GCL\.\d+\.|.*\.k)([^$]+)/, value)
-    return clickOf(parameter, own, Number(firstGroup(/(?:^GCL\.|\$i)(\d+)/, value)) * 1000) ?? own
+    return clickOf(parameter, own, firstGroup(/(?:^GCL\.|\$i)(\d+)/, value)) ?? own
   }
   const gcl_aw = cookieOf('_gcl_aw')
   return {
@@ -14,7 +14,7 @@ export const googleAds: IdentityReader = ({ cookieOf, clickOf, firstGroup, landi
     wbraid: idOf('wbraid', cookieOf('_gcl_gb') ?? cookieOf('FPGCLGB')),
     gbraid: idOf('gbraid', cookieOf('_gcl_ag') ?? cookieOf('FPGCLAG')),
     gcl_aw,
-    gad_source: clicks['gad_source'],
-    gad_campaignid: clicks['gad_campaignid'],
+    gad_source: clickOf('gad_source'),
+    gad_campaignid: clickOf('gad_campaignid'),
   }
 }

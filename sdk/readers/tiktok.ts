@@ -2,8 +2,8 @@
 
 import type { IdentityReader } from '../core/types.ts'
 
-export const tiktok: IdentityReader = ({ cookieOf, tagCookieOf, clickOf, landing }) => {
+export const tiktok: IdentityReader = ({ cookieOf, clickOf, landing }) => {
   const own = cookieOf('ttclid')
   const ttclid = clickOf('ttclid', own)
-  return { ttp: tagCookieOf('_ttp'), ttclid: ttclid ?? own, ttclid_at: ttclid && landing.landed_at }
+  return { ttp: cookieOf('_ttp', true), ttclid: ttclid ?? own, ttclid_at: ttclid && landing.landed_at }
 }

@@ -3,6 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
+import { LIMITS } from '../../domain/limits.ts'
+import { bareCatalog, startBareApi } from './support/bare-api.ts'
 import { logsOf, startApi, TEST_ORIGIN, type Api } from './support/api.ts'
 
 const CONFIG = '/v1/projects/acme-dev/browser-config'
@@ -21,6 +23,19 @@ describe('GET endpoints of a website', () => {
       const { status, body } = await api.get(CONFIG)
       expect(status).to.equal(200)
       expect(body).to.deep.equal({ measurementIds: ['G-TEST000001'], providers: ['ga4', 'google_ads', 'meta'] })
+    })
+
+    it('names as many measurement IDs as a visit has room for', async () => {
+      const catalog = bareCatalog()
+      const measurementIds = Array.from({ length: LIMITS.measurementIdsPerVisit + 1 }, (_, index) => `G-ID${index}`)
+      const websites = new Map([...catalog.websites].map(([id, website]) => [id, { ...website, measurementIds }]))
+      const bare = await startBareApi({ ...catalog, websites })
+      try {
+        const reply = await fetch(`http://127.0.0.1:${bare.port}${CONFIG}`)
+        expect(await reply.json()).to.deep.include({ measurementIds: measurementIds.slice(0, -1) })
+      } finally {
+        await bare.close()
+      }
     })
 
     it('answers without an origin, and echoes a registered one', async () => {

@@ -137,12 +137,18 @@ describe('sdk/build', () => {
     ])
   })
 
-  it('lets the core and its recorder name the other parts, whose addresses have enough of their digests', async () => {
-    const textOf = async (part: string) => String(await read(fileOf(manifest, part).name))
-    const core = await textOf('/browser')
-    const recorder = await textOf('/browser/recorder')
-    for (const { url } of manifest.files.filter(({ url }) => url.startsWith('/browser/')))
-      expect(/extras|recorder/.test(url) ? core : recorder).to.include(`"${url.slice(1)}"`)
+  it('lets each part name those that it loads, whose addresses have enough of their digests', async () => {
+    const loadedBy = {
+      recorder: '/browser',
+      keeper: '/browser',
+      extras: '/browser/keeper',
+      reader: '/browser/recorder',
+    }
+    for (const [name, loader] of Object.entries(loadedBy)) {
+      const text = String(await read(fileOf(manifest, loader).name))
+      for (const { url } of manifest.files.filter(({ url }) => url.startsWith(`/browser/${name}.`)))
+        expect(text).to.include(`"${url.slice(1)}"`)
+    }
     // 62 letters and digits: 119 bits.
     expect(Math.log2(62) * DIGEST_CHARS).to.be.above(119)
   })
@@ -173,7 +179,7 @@ describe('sdk/build', () => {
       )
       expect(text).not.to.match(/https?:\/\/(?!\[)/)
       // A name declared outside of a function would be a global of the page.
-      expect(text).to.match(/^(?:\(\(\)=>\{|Reflect\.get\()/)
+      expect(text).to.match(/^(?:\(\(\)=>\{|window\.whence\.)/)
     }
   })
 

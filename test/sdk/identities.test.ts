@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import { LIMITS } from '../../domain/limits.ts'
 import type { Landing } from '../../sdk/core/landing.ts'
-import { findIdentities, type IdentitySources } from '../../sdk/readers/identities.ts'
+import { firstGroup } from '../../sdk/core/source.ts'
+import { ga4 as ga4Of } from '../../sdk/readers/ga4.ts'
+import { findIdentities } from '../../sdk/readers/identities.ts'
 import { READERS } from '../../sdk/readers/index.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
@@ -23,19 +24,20 @@ interface Tags {
 
 /** What travels: undefined fields vanish as they do on the wire. */
 function read(cookies: string, from = landing(), tags?: Tags): any {
-  return JSON.parse(JSON.stringify(findIdentities(sourcesOf(cookies, tags, from)).identities))
+  return JSON.parse(JSON.stringify(find(cookies, tags, from)[0]))
 }
 
-function sourcesOf(
+function find(
   cookies: string,
-  { measurementIds, providers = ALL, prefix = '' }: Tags = { measurementIds: ['G-ABC123'] },
+  { measurementIds, providers = ALL, prefix }: Tags = { measurementIds: ['G-ABC123'] },
   from = landing(),
-): IdentitySources {
+) {
   const readers = Object.fromEntries(Object.entries(READERS).filter(([provider]) => providers.includes(provider)))
-  return { cookies, prefix, measurementIds, landing: from, readers }
+  const page = { documentValue: () => cookies, firstGroup }
+  return findIdentities({ ga4: ga4Of(measurementIds, prefix), ...readers }, from, page)
 }
 
-const areTagsReady = (cookies: string, tags: Tags) => findIdentities(sourcesOf(cookies, tags)).areTagsReady
+const areTagsReady = (cookies: string, tags: Tags) => find(cookies, tags)[1]
 
 describe('sdk/identities', () => {
   describe('ga4', () => {
@@ -62,12 +64,6 @@ describe('sdk/identities', () => {
       expect(ga4['G-A1'].session_id).to.equal('11')
       expect(ga4['G-B2'].session_id).to.equal('22')
       expect(ga4['G-C3']).to.deep.equal({ client_id: '1234567890.1790000000' })
-    })
-
-    it('sends at most ten measurement IDs', () => {
-      const measurementIds = Array.from({ length: 20 }, (_, index) => `G-${index}`)
-      const { ga4 } = read(CLIENT, landing(), { measurementIds, providers: ['ga4'] })
-      expect(Object.keys(ga4)).to.have.length(LIMITS.measurementIdsPerVisit)
     })
 
     it('takes the client from cookies set for deeper domains and with paths', () => {

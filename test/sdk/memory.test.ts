@@ -60,7 +60,7 @@ describe('sdk, what an origin remembers of its visitor', function () {
     await page.goto(url)
     const [visit] = await service.waitFor('/v1/visits')
     expect(visit?.body).to.deep.include({ page_url: url, entry: true })
-    expect(visit?.body).to.not.have.property('previous_receipt')
+    expect(visit?.body).to.include({ previous_receipt: null })
     await page.hover('#install')
     await service.waitFor('/v1/handoffs')
     await page.waitForFunction(`window.whence.fill('${COMMAND}').includes('wht_')`)

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { until } from '../../fixtures/until.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { openChromium } from './support/browsers.ts'
 import { COMMAND, FILLED, INSTALL } from './support/command.ts'
 import type { RecordingService } from './support/recording-service.ts'
 import type { Site } from './support/site.ts'
-import { openStage, type SdkStage } from './support/stage.ts'
+import { fileOf, openStage, type SdkStage } from './support/stage.ts'
 
 describe('sdk, pages that change after they have loaded', function () {
   this.timeout(60_000)
@@ -86,6 +87,7 @@ describe('sdk, pages that change after they have loaded', function () {
   describe('a command that is there later', () => {
     const late = (body: string) =>
       `setTimeout(() => { document.body.insertAdjacentHTML('beforeend', \`${body}\`) }, 600)`
+    const partAt = (name: string) => fileOf(stage.manifest, `/browser/${name}`).url
     const tokenIsHere = () => page.waitForFunction(`whence.fill('${COMMAND}').includes('wht_')`)
     const copied = () => page.evaluate('navigator.clipboard.readText()')
 
@@ -110,6 +112,28 @@ describe('sdk, pages that change after they have loaded', function () {
         )
         await page.waitForFunction('navigator.clipboard.readText().then((text) => text !== "")')
         expect(await copied()).to.match(FILLED)
+      })
+
+    it('is found while the visit still waits for the cookies of a tag that is blocked', async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4'] }
+      await page.goto(site.add(script()))
+      await service.waitFor('/browser-config')
+      await page.evaluate(late(INSTALL))
+      await service.waitFor(partAt('extras'))
+      expect(service.requests.filter(({ path }) => path === '/v1/visits')).to.deep.equal([])
+    })
+
+    for (const consent of ['required', 'denied'])
+      it(`is copied, without a token, by a button that does nothing itself, on a page with consent "${consent}"`, async () => {
+        await page.goto(site.add(script(`data-consent="${consent}"`)))
+        await service.waitFor(partAt('keeper'))
+        await page.evaluate(late(INSTALL))
+        await service.waitFor(partAt('extras'))
+        await page.evaluate('navigator.clipboard.writeText("")')
+        const click = `document.querySelector('button').dispatchEvent(new MouseEvent('click', { bubbles: true }))`
+        const isCopied = async () => (await page.evaluate(click)) && (await copied()) === COMMAND
+        await until(isCopied, { what: 'the plain command is copied' })
+        expect(service.requests.filter(({ path }) => path.startsWith('/v1/'))).to.deep.equal([])
       })
 
     it('is copied by the keyboard with its token', async () => {

@@ -5,4 +5,4 @@ export const CORE_BYTES = 3 * 1024
 export const FREE_BYTES = 300
 export const EXTRAS_BYTES = 4 * 1024
 /** All that a website with GA4 and one advertising provider loads before its visit is sent. */
-export const BEFORE_VISIT_BYTES = 4_400
+export const BEFORE_VISIT_BYTES = 3_900
