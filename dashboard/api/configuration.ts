@@ -32,6 +32,12 @@ const CREDENTIALS = typed<Readonly<Record<string, string>>>({
   },
 })
 
+const TIME_ZONE = Type.String({
+  description: 'Of days in figures, by its name in the IANA database; UTC if absent.',
+  minLength: 1,
+  maxLength: LIMITS.timeZoneChars,
+})
+
 export const CONFIGURATION_ROUTES = {
   resources: {
     method: 'GET',
@@ -116,7 +122,7 @@ export const CONFIGURATION_ROUTES = {
     rate: 'write',
     refuses: ['forbidden', 'person_limit', 'conflict'],
     summary: 'Create an organisation, if sign-up is open.',
-    body: Type.Object({ displayName: typed<string>(displayName) }),
+    body: Type.Object({ displayName: typed<string>(displayName), timeZone: Type.Optional(TIME_ZONE) }),
     answers: { 201: Type.Object({ id: TEXT }) },
   },
 } as const satisfies Record<string, RouteRow>
