@@ -3,11 +3,14 @@
 import { trafficSourceOf } from '../collection/traffic-source.ts'
 import { LIMITS } from '../limits.ts'
 
-/** What a link may say, in the order in which it stands there. */
+/**
+ * What a link may say, in the order in which it stands there.
+ * @internal
+ */
 export const LINK_PARTS = ['source', 'medium', 'campaign', 'term', 'content'] as const
 export type LinkPart = (typeof LINK_PARTS)[number]
 /** As typed; empty texts are left out of the link. */
-export type LinkParts = { readonly [P in LinkPart]: string }
+export type CampaignParts = { readonly [P in LinkPart]: string }
 
 export type CampaignLink =
   | { readonly kind: 'link'; readonly url: string; readonly channel: string }
@@ -15,7 +18,7 @@ export type CampaignLink =
   | { readonly kind: 'unusable'; readonly because: 'page' | LinkPart }
 
 /** Other parameters of the page and its fragment stay byte for byte; what it said of these parts is replaced. */
-export function campaignLink(page: string, typed: LinkParts): CampaignLink {
+export function campaignLink(page: string, typed: CampaignParts): CampaignLink {
   const address = page.trim()
   const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null
   if (url === null) return { kind: 'unusable', because: 'page' }
@@ -41,7 +44,7 @@ function isLinkPart(parameter: string): boolean {
 }
 
 /** Under which its visits will count. */
-function channelOfLink({ source, medium, campaign }: LinkParts): string {
+function channelOfLink({ source, medium, campaign }: CampaignParts): string {
   const utm = {
     ...(source.trim() === '' ? {} : { source: source.trim() }),
     ...(medium.trim() === '' ? {} : { medium: medium.trim() }),

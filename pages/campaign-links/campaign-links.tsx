@@ -8,7 +8,7 @@ import {
   campaignLink,
   type CampaignLink,
   type LinkPart,
-  type LinkParts,
+  type CampaignParts,
 } from '../../domain/onboarding/campaign-link.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { websitesQuery } from '../data/overview.ts'
@@ -23,13 +23,13 @@ export function CampaignLinksPage(): ReactNode {
   return organization === null ? null : <CampaignLinks organization={organization} />
 }
 
-interface Draft extends LinkParts {
+interface LinkDraft extends CampaignParts {
   readonly page: string
 }
 
-const EMPTY_DRAFT: Draft = { page: '', source: '', medium: '', campaign: '', term: '', content: '' }
+const EMPTY_DRAFT: LinkDraft = { page: '', source: '', medium: '', campaign: '', term: '', content: '' }
 
-type Websites = readonly { readonly id: string; readonly displayName: string }[]
+type LinkWebsites = readonly { readonly id: string; readonly displayName: string }[]
 
 function CampaignLinks({ organization: { id, role } }: { readonly organization: OwnOrganization }): ReactNode {
   const { data: websites, error } = useQuery(websitesQuery(id))
@@ -48,7 +48,7 @@ function CampaignLinks({ organization: { id, role } }: { readonly organization: 
 
 interface BuilderProps {
   readonly organization: string
-  readonly websites: Websites
+  readonly websites: LinkWebsites
   /** The reader may have pages fetched. */
   readonly mayCheck: boolean
 }
@@ -101,9 +101,9 @@ const FIELDS: readonly FieldWords[] = [
 const MEDIUMS = ['cpc', 'display', 'email', 'social', 'paid_social', 'affiliate', 'referral', 'video', 'sms', 'audio']
 
 interface LinkFormProps {
-  readonly draft: Draft
+  readonly draft: LinkDraft
   readonly link: CampaignLink
-  readonly onChange: (part: Partial<Draft>) => void
+  readonly onChange: (part: Partial<LinkDraft>) => void
 }
 
 function LinkForm({ draft, link, onChange }: LinkFormProps): ReactNode {

@@ -20,7 +20,7 @@ function ownZone(): string {
   return ZONES.includes(timeZone) ? timeZone : 'UTC'
 }
 
-interface Draft extends WantedOrganization {
+interface WelcomeDraft extends WantedOrganization {
   /** As it is typed. */
   readonly website: string
 }
@@ -28,7 +28,7 @@ interface Draft extends WantedOrganization {
 export function NewOrganization(): ReactNode {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const [draft, setDraft] = useState<Draft>({ displayName: '', timeZone: ownZone(), website: '' })
+  const [draft, setDraft] = useState<WelcomeDraft>({ displayName: '', timeZone: ownZone(), website: '' })
   const [isRefused, setIsRefused] = useState(false)
   // If the website is refused, the organisation is there already: the form then goes on with the website alone.
   const [made, setMade] = useState<string | null>(null)
@@ -45,7 +45,7 @@ export function NewOrganization(): ReactNode {
       await navigate({ to: '/app/$organization/checklist', params: { organization } })
     },
   })
-  const change = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const change = (part: Partial<WelcomeDraft>): void => setDraft({ ...draft, ...part })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     const origin = typedOrigin(draft.website)
@@ -88,8 +88,8 @@ function problemOfOrigin(error: unknown): string | null {
 }
 
 interface OwnWordsProps {
-  readonly draft: Draft
-  readonly onChange: (part: Partial<Draft>) => void
+  readonly draft: WelcomeDraft
+  readonly onChange: (part: Partial<WelcomeDraft>) => void
 }
 
 function OwnWords({ draft, onChange }: OwnWordsProps): ReactNode {

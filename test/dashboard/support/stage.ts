@@ -257,7 +257,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       choices,
       hasSupport: options.supportMail !== undefined,
       shareDocument: documentOf(options),
-      fetchPage: options.fetchPage ?? (async () => NO_PAGE),
+      fetchPage: fetchPageOf(options),
       billing: (await options.billing?.(baseUrl)) ?? null,
       replayDeliveries: ({ mayCountTwice, ...query }) =>
         replayDeadLetters({ eventLog, facts: ofFacts, nowMs, mayCountTwice }, query),
@@ -360,6 +360,10 @@ export function openReadThread({
     { settings, secrets, connection },
     { facts, websites: directory.websites, onFailure, ...more },
   )
+}
+
+function fetchPageOf({ fetchPage = async () => NO_PAGE }: StageOptions): FetchPage {
+  return fetchPage
 }
 
 function signUpOf({ isOpen = false, defaultPlan = 'Free' }: StageOptions) {

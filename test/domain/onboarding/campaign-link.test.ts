@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 
-import { campaignLink, LINK_PARTS, type LinkParts } from '../../../domain/onboarding/campaign-link.ts'
+import { campaignLink, LINK_PARTS, type CampaignParts } from '../../../domain/onboarding/campaign-link.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 
-const NOTHING: LinkParts = { source: '', medium: '', campaign: '', term: '', content: '' }
-const linkOf = (page: string, parts: Partial<LinkParts>) => campaignLink(page, { ...NOTHING, ...parts })
+const NOTHING: CampaignParts = { source: '', medium: '', campaign: '', term: '', content: '' }
+const linkOf = (page: string, parts: Partial<CampaignParts>) => campaignLink(page, { ...NOTHING, ...parts })
 
 describe('a link for a campaign', () => {
   it('says what was typed, trimmed, and nothing of what was not', () => {
