@@ -240,7 +240,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         personId,
         members: { roster, trail, onRemoved: pins.forget },
         invitations: { roster, trail, hotState, letters: { outbox, baseUrl }, randomness, hash: keys.memberHash },
-        hasBilling: billing !== null,
+        service: { hasBilling: billing !== null, mayMakeOrganizations: entrance.signUp !== null },
       }),
       ...configurationHandlers(
         writing,

@@ -100,6 +100,12 @@ const checklist = createRoute({
   component: lazyRouteComponent(() => import('./checklist/checklist.tsx'), 'ChecklistPage'),
 })
 
+const campaignLinks = createRoute({
+  getParentRoute: () => organization,
+  path: 'campaign-links',
+  component: lazyRouteComponent(() => import('./campaign-links/campaign-links.tsx'), 'CampaignLinksPage'),
+})
+
 const resources = createRoute({
   getParentRoute: () => organization,
   path: 'resources',
@@ -293,6 +299,7 @@ const tree = root.addChildren([
     live,
     logs,
     checklist,
+    campaignLinks,
     resources,
     resource,
     newResource,

@@ -29,6 +29,7 @@ const ME = Type.Object({
   person: TEXT,
   email: TEXT,
   hasBilling: Type.Boolean({ description: 'Whether this service has billing.' }),
+  mayMakeOrganizations: Type.Boolean({ description: 'Whether anybody who is signed in may create one.' }),
   signedInBy: oneOf(['mail', 'oidc', 'link']),
   signedInAt: TIME,
   sessionEndsAt: TIME,

@@ -5,6 +5,7 @@ import { refuse, refuseField } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/model.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
+import { isTimeZone } from '../../domain/time-zones.ts'
 import { answerCreated, type CallTo } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
@@ -44,6 +45,10 @@ export function signUp(parts: SignUpParts) {
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
     if (tooMany !== null) return tooMany
     const { namespace, plan } = open
+    const { displayName, timeZone } = call.body
+    if (timeZone !== undefined && !isTimeZone(timeZone))
+      return refuseField('/timeZone', 'is no time zone of the IANA database')
+    const chosen = timeZone === undefined ? { displayName, plan } : { displayName, plan, timeZone }
     const sign = trail.sign(call)
     const installation = open.installation === null ? {} : { installation: open.installation }
     const identity: MemberIdentity = { kind: 'person', email }
@@ -51,7 +56,7 @@ export function signUp(parts: SignUpParts) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = organizationId({ namespace, name, tenant: name })
       if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, roster))) continue
-      const wanted = { displayName: call.body.displayName, plan, tenant: name, ...installation }
+      const wanted = { ...chosen, tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: wanted }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
       const organization = { objectName: name, tenant: name }

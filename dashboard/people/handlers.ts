@@ -3,7 +3,7 @@
 import type { PEOPLE_ROUTES } from '../api/people.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { accept, invite, inviteAgain, type InvitationParts } from './invitations.ts'
-import { readMe, readOrganization } from './me.ts'
+import { readMe, readOrganization, type ServiceOffers } from './me.ts'
 import { changeMember, leaveOrganization, listMembers, removeMember, type MemberParts } from './members.ts'
 
 interface PeopleParts {
@@ -11,19 +11,18 @@ interface PeopleParts {
   readonly invitations: InvitationParts
   /** As entries of the activity call a person. */
   readonly personId: (email: string) => string
-  /** Whether this service has billing. */
-  readonly hasBilling: boolean
+  readonly service: ServiceOffers
 }
 
 export function peopleHandlers({
   members,
   invitations,
   personId,
-  hasBilling,
+  service,
 }: PeopleParts): HandlersOf<typeof PEOPLE_ROUTES> {
   const { directory } = members.roster
   return {
-    me: readMe({ directory, hasBilling }),
+    me: readMe({ directory, service }),
     acceptInvitation: accept(members),
     organization: readOrganization(),
     members: listMembers(members.roster, personId),

@@ -8,10 +8,17 @@ import { LIMITS } from '../../domain/limits.ts'
 
 interface MeParts {
   readonly directory: Directory
-  readonly hasBilling: boolean
+  readonly service: ServiceOffers
 }
 
-export function readMe({ directory, hasBilling }: MeParts) {
+/** What this service offers to everybody. */
+export interface ServiceOffers {
+  readonly hasBilling: boolean
+  /** Anybody who is signed in may create an organisation. */
+  readonly mayMakeOrganizations: boolean
+}
+
+export function readMe({ directory, service }: MeParts) {
   return async (call: PersonCall) => {
     const session = call.session
     const members = directory.members()
@@ -19,7 +26,7 @@ export function readMe({ directory, hasBilling }: MeParts) {
     return answer({
       person: session.person,
       email: session.email,
-      hasBilling,
+      ...service,
       signedInBy: session.method,
       signedInAt: session.signedInAtMs,
       sessionEndsAt: session.signedInAtMs + LIMITS.dashboardSessionMs,

@@ -2,14 +2,19 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { checkPage, type FetchedPage, type PageFailure, type PageFinding } from '../../domain/onboarding/page-check.ts'
+import {
+  sourceFindings,
+  type FetchedPage,
+  type PageFailure,
+  type PageFinding,
+} from '../../domain/onboarding/page-check.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { answer, type CallTo } from '../http/call.ts'
 import { pageCheckHit, refuseByRate } from '../http/limits.ts'
 import type { Directory } from '../resources/directory.ts'
 
 /** As whatever vets addresses answers: `failure` is empty, or says why there is no whole answer. */
-export interface PageReply {
+interface PageReply {
   readonly status: number
   /** Names in small letters. */
   readonly headers: Readonly<Record<string, string>>
@@ -44,7 +49,7 @@ export function checkPageOf({ directory, hotState, fetchPage, site, elapsedMs }:
     const website = directory.websites(organization).find(({ id }) => id === params.website)
     if (website === undefined) return refuse('not_found')
     const start = URL.parse(body.url)
-    if (start === null || !website.origins.has(start.origin)) return shown(failed('not_registered', null))
+    if (start === null || !website.origins.has(start.origin)) return pageAnswer(unreadPage('not_registered', null))
     if (waiting.has(organization) || waiting.size >= LIMITS.pageChecksAtOnce) return refuse('unavailable')
     const limited = await refuseByRate([pageCheckHit(organization)], hotState)
     if (limited !== null) return limited
@@ -52,21 +57,21 @@ export function checkPageOf({ directory, hotState, fetchPage, site, elapsedMs }:
     try {
       const untilMs = elapsedMs() + LIMITS.pageCheckMs
       const ask = (url: URL) => fetchPage(url.href, Math.max(1, untilMs - elapsedMs()))
-      const fetched = await follow(start, website.origins, ask)
-      if (!('html' in fetched)) return shown(fetched)
-      const findings = checkPage(fetched, { website: website.id, baseUrl: site.baseUrl })
-      return shown({ failure: null, status: fetched.status, findings })
+      const fetched = await followWithin(start, website.origins, ask)
+      if (!('html' in fetched)) return pageAnswer(fetched)
+      const findings = sourceFindings(fetched, { website: website.id, baseUrl: site.baseUrl })
+      return pageAnswer({ failure: null, status: fetched.status, findings })
     } finally {
       waiting.delete(organization)
     }
   }
 }
 
-function shown({ findings, ...outcome }: PageOutcome) {
+function pageAnswer({ findings, ...outcome }: PageOutcome) {
   return answer({ ...outcome, findings: [...findings] })
 }
 
-function failed(failure: PageFailure, status: number | null): PageOutcome {
+function unreadPage(failure: PageFailure, status: number | null): PageOutcome {
   return { failure, status, findings: [] }
 }
 
@@ -75,7 +80,7 @@ interface ReadPage extends FetchedPage {
 }
 
 /** Redirects within the origins of the website; each address is vetted anew. */
-async function follow(
+async function followWithin(
   start: URL,
   origins: ReadonlySet<string>,
   ask: (url: URL) => Promise<PageReply>,
@@ -85,10 +90,10 @@ async function follow(
     const reply = await ask(url)
     const to = redirectOf(reply, url)
     if (to === null) return readPage(reply, url)
-    if (!origins.has(to.origin)) return failed('leads_away', reply.status)
+    if (!origins.has(to.origin)) return unreadPage('leads_away', reply.status)
     url = to
   }
-  return failed('leads_away', null)
+  return unreadPage('leads_away', null)
 }
 
 function redirectOf({ status, headers }: PageReply, from: URL): URL | null {
@@ -98,10 +103,10 @@ function redirectOf({ status, headers }: PageReply, from: URL): URL | null {
 
 /** A page that is too large was read as far as it matters. */
 function readPage({ status, headers, body: html, failure }: PageReply, url: URL): ReadPage | PageOutcome {
-  if (failure !== '' && failure !== 'too_large') return failed(FAILURES[failure] ?? 'no_connection', null)
-  if (status === 404 || status === 410) return failed('not_found', status)
-  if (status >= 300) return failed('refused', status)
-  if (!/\bhtml\b/i.test(headers['content-type'] ?? 'html')) return failed('not_readable', status)
+  if (failure !== '' && failure !== 'too_large') return unreadPage(FAILURES[failure] ?? 'no_connection', null)
+  if (status === 404 || status === 410) return unreadPage('not_found', status)
+  if (status >= 300) return unreadPage('refused', status)
+  if (!/\bhtml\b/i.test(headers['content-type'] ?? 'html')) return unreadPage('not_readable', status)
   const policy = headers['content-security-policy']
   return { url, status, html, policies: policy === undefined ? [] : [policy] }
 }

@@ -42,7 +42,7 @@ export interface SetUpNames {
 }
 
 /** What an install brings along. */
-export interface Carried {
+export interface CarriedParts {
   /** A copied command names its very visit, on whatever machine it runs. */
   readonly token: boolean
   /** A browser on the machine of the install may name a visit. */
@@ -63,7 +63,7 @@ function passesOn(tool: InstallTool): boolean {
   return tool === 'Curl' || tool === 'Npm'
 }
 
-export function carriedBy({ place, tool, matching }: SetUp): Carried {
+export function carriedBy({ place, tool, matching }: SetUp): CarriedParts {
   return {
     token: hasScript(place) && passesOn(tool),
     marker: matching === 'TokensAndMarkers',

@@ -18,7 +18,7 @@ export function blockingDirective(policies: readonly string[], page: URL, loaded
   for (const policy of policies.flatMap((each) => each.split(','))) {
     const directives = readPolicy(policy)
     const name = DIRECTIVES[loaded.as].find((each) => directives.has(each))
-    if (name !== undefined && !isAllowed(directives.get(name) ?? [], page, loaded)) return name
+    if (name !== undefined && !mayLoad(directives.get(name) ?? [], page, loaded)) return name
   }
   return null
 }
@@ -33,16 +33,16 @@ function readPolicy(policy: string): ReadonlyMap<string, readonly string[]> {
   return directives
 }
 
-function isAllowed(sources: readonly string[], page: URL, { as, url, nonce }: Loaded): boolean {
+function mayLoad(sources: readonly string[], page: URL, { as, url, nonce }: Loaded): boolean {
   if (as === 'script' && nonce !== null && sources.includes(`'nonce-${nonce}'`)) return true
   // Then addresses count for nothing; a script that a trusted one adds may run, and only a browser knows that.
   if (as === 'script' && sources.some((each) => each.toLowerCase() === "'strict-dynamic'")) return false
-  return sources.some((source) => fits(source, page, url))
+  return sources.some((source) => sourceFits(source, page, url))
 }
 
 const HOST_SOURCE = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*|(?:\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?$/i
 
-function fits(source: string, page: URL, url: URL): boolean {
+function sourceFits(source: string, page: URL, url: URL): boolean {
   if (source === '*') return /^(?:https?|wss?):$/.test(url.protocol)
   if (source.toLowerCase() === "'self'") return url.origin === page.origin
   if (/^[a-z][a-z0-9+.-]*:$/i.test(source)) return schemeFits(source.toLowerCase(), url)

@@ -51,7 +51,7 @@ export interface ExpectedSetUp {
   readonly baseUrl: string
 }
 
-export function checkPage(page: FetchedPage, expected: ExpectedSetUp): readonly PageFinding[] {
+export function sourceFindings(page: FetchedPage, expected: ExpectedSetUp): readonly PageFinding[] {
   const tag = findScriptTag(page.html, page.url)
   if (tag === null) return [/googletagmanager\.com\/gtm\.js/.test(page.html) ? 'tag_manager' : 'no_script']
   const found = [

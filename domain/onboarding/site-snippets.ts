@@ -82,11 +82,11 @@ const SCRIPTS: Readonly<Record<ScriptedPlace, ScriptForm>> = {
   },
   VitePress: {
     where: 'In .vitepress/config.mts, as a member of the configuration',
-    text: (attributes) => `head: [\n  ['script', ${asObject([['async', "''"], ...quoted(attributes)], '  ')}],\n],`,
+    text: (attributes) => `head: [\n  ['script', ${asObject([['async', "''"], ...asMembers(attributes)], '  ')}],\n],`,
   },
   Docusaurus: {
     where: 'In docusaurus.config.js or docusaurus.config.ts, as a member of the configuration',
-    text: (attributes) => `scripts: [\n  ${asObject([['async', 'true'], ...quoted(attributes)], '  ')},\n],`,
+    text: (attributes) => `scripts: [\n  ${asObject([['async', 'true'], ...asMembers(attributes)], '  ')},\n],`,
   },
   Mintlify: {
     where: 'In whence.js, a new file beside docs.json: Mintlify adds it to every page',
@@ -94,12 +94,12 @@ const SCRIPTS: Readonly<Record<ScriptedPlace, ScriptForm>> = {
   },
   TagManager: {
     where: 'As a tag of the type Custom HTML, on All Pages',
-    text: (attributes) => `<script>\n${indented(elementScript(attributes), '  ')}\n</script>`,
+    text: (attributes) => `<script>\n${withIndent(elementScript(attributes), '  ')}\n</script>`,
   },
 }
 
 function asHtml(attributes: Attributes): string {
-  return attributes.map(([name, value]) => `${name}="${escaped(value)}"`).join(' ')
+  return attributes.map(([name, value]) => `${name}="${asHtmlText(value)}"`).join(' ')
 }
 
 /** Tag managers leave nothing of a script element but its address, and a file of Mintlify is no element: both make one. */
@@ -116,8 +116,8 @@ function elementScript(attributes: Attributes): string {
   ].join('\n')
 }
 
-/** Names that are no identifier are quoted, as a formatter does. */
-function quoted(attributes: Attributes): Attributes {
+/** Names that are no identifier stand in quotes, as a formatter writes them. */
+function asMembers(attributes: Attributes): Attributes {
   return attributes.map(([name, value]) => [/^\w+$/.test(name) ? name : literal(name), literal(value)])
 }
 
@@ -155,7 +155,7 @@ export function commandSnippet(setUp: SetUp, names: SetUpNames): SetUpSnippet | 
       // Vue would take two braces of the command for its own.
       return { ...about, where: 'In the page, in place of the fence of the command', text: vueMarkup(command) }
     default:
-      return { ...about, where: 'In the page, in place of the command', text: markup(escaped(command), '') }
+      return { ...about, where: 'In the page, in place of the command', text: markup(asHtmlText(command), '') }
   }
 }
 
@@ -237,7 +237,10 @@ function placeSnippet(place: CommandPlace, tool: InstallTool, { installCommand }
 
 const PIPED_SHELL = /\|\s*(?:(?:sudo|doas)\s+)?(?=(?:\/\S*\/)?(?:ba|da|z|k|a)?sh\b)/
 
-/** A shell that is fed by a pipe gets the word, else the first program of the command; sudo passes on what `env` sets. */
+/**
+ * A shell that is fed by a pipe gets the word, else the first program of the command; sudo passes on what `env` sets.
+ * @internal
+ */
 export function withPlace(command: string, word: string): string {
   const assignment = `env WHENCE_PLACE=${word} `
   const pipe = PIPED_SHELL.exec(command) ?? /^(?:sudo\s+)?/.exec(command)
@@ -245,7 +248,7 @@ export function withPlace(command: string, word: string): string {
   return command.slice(0, at) + assignment + command.slice(at)
 }
 
-function escaped(text: string): string {
+function asHtmlText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
@@ -254,6 +257,6 @@ function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
-function indented(text: string, indent: string): string {
+function withIndent(text: string, indent: string): string {
   return text.replace(/^/gm, indent)
 }

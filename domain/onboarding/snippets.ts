@@ -29,15 +29,15 @@ function reportSnippets(tool: InstallTool, names: SetUpNames): readonly SetUpSni
   const line = installerLine(names)
   switch (tool) {
     case 'Curl':
-      return [report('the line', 'The last line of the script that your install command runs', line)]
+      return [reportSnippet('the line', 'The last line of the script that your install command runs', line)]
     case 'Npm':
       return [
-        report(
+        reportSnippet(
           'the entry',
           'In package.json, as a member of "scripts"',
           '"postinstall": "sh ./report-install.sh || exit 0"',
         ),
-        report('the file', 'In report-install.sh, which your package contains', line),
+        reportSnippet('the file', 'In report-install.sh, which your package contains', line),
         firstRun('node', names),
       ]
     default:
@@ -57,9 +57,9 @@ const LANGUAGES: Readonly<Record<Exclude<InstallTool, 'Curl' | 'Npm'>, readonly 
 function firstRun(language: ProgramLanguage, names: SetUpNames): SetUpSnippet {
   const title = LANGUAGE_TITLES[language]
   const code = firstRunCode(language, { command: hookCommand(names, 'first_run'), folder: names.website })
-  return report(`the code in ${title}`, `In your program, if it is written in ${title}: at its start`, code)
+  return reportSnippet(`the code in ${title}`, `In your program, if it is written in ${title}: at its start`, code)
 }
 
-function report(what: string, where: string, text: string): SetUpSnippet {
+function reportSnippet(what: string, where: string, text: string): SetUpSnippet {
   return { step: 'report', what, where, text }
 }

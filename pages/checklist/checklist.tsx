@@ -60,7 +60,7 @@ function Checklist({
             filter={filter}
             pasted={{ website: website ?? 'my-website', snippets: snippetsFor(answers, website) }}
             wrong={{ faults, object }}
-            pageCheck={of === null ? null : <PageCheckForm of={of} page={pageOf(object)} />}
+            pageCheck={of === null ? null : <PageCheckForm of={of} page={firstPageOf(object)} />}
           />
           {of !== null && <TryIt of={of} />}
         </>
@@ -94,17 +94,17 @@ function snippetsFor(
 /** Null while it loads, or if there is none. */
 function useWebsiteObject(organization: string, website: string | undefined): WebsiteObject | null {
   const { data: objects = [] } = useQuery(resourcesQuery(organization, 'Website'))
-  const found = objects.find((object) => websiteIdOf(object) === website)
+  const found = objects.find((object) => idOfWebsite(object) === website)
   return found === undefined ? null : { ...found, organization }
 }
 
-function websiteIdOf({ name, spec }: ResourceRow): string {
+function idOfWebsite({ name, spec }: ResourceRow): string {
   const { id } = spec
   return typeof id === 'string' ? id : name
 }
 
 /** Where a look begins: the website's first address. */
-function pageOf(object: WebsiteObject | null): string {
+function firstPageOf(object: WebsiteObject | null): string {
   const origin = object?.spec['primaryOrigin']
   return typeof origin === 'string' ? `${origin}/` : ''
 }

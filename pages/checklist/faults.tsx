@@ -5,36 +5,12 @@ import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
-import { PAGE_WORDS, TROUBLE_WORDS, type FaultWords } from '../../domain/onboarding/trouble-words.ts'
-import { askForPageCheck, type OfWebsite, type PageCheck, type SetUpFault } from '../data/set-up.ts'
+import { TROUBLE_WORDS } from '../../domain/onboarding/trouble-words.ts'
+import { askForPageCheck, type OfWebsite, type SetUpFault } from '../data/set-up.ts'
 import type { ResourceRow } from '../data/resources.ts'
+import { Fault, PageFindings } from '../parts/page-findings.tsx'
 import { Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
-
-interface FaultProps {
-  readonly words: FaultWords
-  readonly isGood?: boolean
-  /** What it is about, as it came from outside. */
-  readonly about?: string | null
-  readonly children?: ReactNode
-}
-
-function Fault({ words: { title, advice }, isGood = false, about = null, children }: FaultProps): ReactNode {
-  return (
-    <li className="fault" data-good={isGood}>
-      <strong>{title}</strong>
-      {about !== null && (
-        <>
-          {': '}
-          <bdi translate="no">{about}</bdi>
-        </>
-      )}
-      <span>
-        {advice} {children}
-      </span>
-    </li>
-  )
-}
 
 /** As a list of objects has it. */
 export interface WebsiteObject extends ResourceRow {
@@ -79,21 +55,6 @@ function WebsiteLink({ object: { organization, namespace, name } }: { readonly o
     >
       Open the website
     </Link>
-  )
-}
-
-/** Of a check: why the page could not be read, or what its source says. */
-export function PageFindings({ check }: { readonly check: PageCheck }): ReactNode {
-  const { failure, status, findings } = check
-  return (
-    <ul className="faults">
-      {failure !== null && (
-        <Fault words={PAGE_WORDS[failure]}>{status !== null && <small>It answered {status}.</small>}</Fault>
-      )}
-      {findings.map((finding) => (
-        <Fault key={finding} words={PAGE_WORDS[finding]} isGood={finding === 'fine'} />
-      ))}
-    </ul>
   )
 }
 

@@ -8,9 +8,9 @@ import { TEST_MARK_MS } from '../../domain/collection/test-mark.ts'
 import { askForTestMark, type TestMark } from '../data/checklist.ts'
 import { askForPageCheck, isScriptBlocked, setUpQuery, type OfWebsite, type SetUpState } from '../data/set-up.ts'
 import { Snippet } from '../parts/copy.tsx'
+import { PageFindings } from '../parts/page-findings.tsx'
 import { Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
-import { PageFindings } from './faults.tsx'
 
 export function TryIt({ of }: { readonly of: OfWebsite }): ReactNode {
   const { organization, website } = of

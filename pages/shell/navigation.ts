@@ -1,7 +1,7 @@
 /** The pages of an organisation: their addresses, titles and keys. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'overview' | 'alerts' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'links' | 'account'}`
+  readonly to: `/app/$organization/${'overview' | 'alerts' | 'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'campaign-links' | 'spend' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'keys' | 'links' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -28,6 +28,7 @@ export const NAVIGATION: readonly PageGroup[] = [
       { to: '/app/$organization/funnel', title: 'Funnel', key: 'f' },
       { to: '/app/$organization/match', title: 'Match rate', key: 't' },
       { to: '/app/$organization/sources', title: 'Sources', key: 's' },
+      { to: '/app/$organization/campaign-links', title: 'Campaign links', key: 'x' },
       { to: '/app/$organization/spend', title: 'Spend', key: 'n' },
       { to: '/app/$organization/installs', title: 'Installs', key: 'i' },
       { to: '/app/$organization/deliveries', title: 'Deliveries', key: 'd' },

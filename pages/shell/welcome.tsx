@@ -1,29 +1,33 @@
-/** For a person who is signed in and belongs to no organisation yet. */
+/** For a person who is signed in and belongs to no organisation yet: they join one, or make one if the service is open. */
 
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask } from '../data/ask.ts'
+import { landingPage } from '../data/new-organization.ts'
 import { meQuery, type Me } from '../data/queries.ts'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Moment } from '../parts/time.tsx'
+import { NewOrganization } from './new-organization.tsx'
 
 type Invitation = Me['invitations'][number]
 
 export function Welcome(): ReactNode {
   const { data } = useQuery(meQuery)
   if (data === undefined) return null
+  const { email, invitations, mayMakeOrganizations } = data
   return (
-    <Page title="Welcome" question={`You are signed in as ${data.email}.`}>
-      {data.invitations.length === 0 ? (
+    <Page title="Welcome" question={`You are signed in as ${email}.`}>
+      {invitations.length > 0 && <InvitationList invitations={invitations} />}
+      {mayMakeOrganizations && <NewOrganization />}
+      {invitations.length === 0 && !mayMakeOrganizations && (
         <Empty title="You belong to no organisation yet">
           Ask an owner or an administrator of yours to invite this address. The invitation then appears here, also
           without the mail.
         </Empty>
-      ) : (
-        <InvitationList invitations={data.invitations} />
       )}
     </Page>
   )
@@ -43,10 +47,16 @@ function InvitationCard({ invitation }: { readonly invitation: Invitation }): Re
   const queries = useQueryClient()
   const navigate = useNavigate()
   const accept = useMutation({
-    mutationFn: () => ask('/api/invitations/accept', { method: 'POST', body: { invitation: invitation.id } }),
-    async onSuccess() {
+    mutationFn: () =>
+      ask<JsonFrom<'acceptInvitation'>>('/api/invitations/accept', {
+        method: 'POST',
+        body: { invitation: invitation.id },
+      }),
+    async onSuccess({ organization }) {
       await queries.invalidateQueries()
-      await navigate({ to: '/' })
+      // Whatever is wrong with this read, they have joined.
+      const page = await landingPage(organization).catch(() => 'overview' as const)
+      await navigate({ to: `/app/$organization/${page}`, params: { organization } })
     },
   })
   return (

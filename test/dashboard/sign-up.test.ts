@@ -39,6 +39,24 @@ describe('signing up', () => {
     expect((await stage.writtenFiles()).join(' ')).to.not.include('anna')
   })
 
+  it('says who may sign up, and keeps the time zone that is chosen, if there is one of that name', async () => {
+    stage = await startStage({ manifests: HOST })
+    const closed = await ask('GET', '/api/me', await stage.signIn('anna@one.dev'))
+    expect(closed.body['mayMakeOrganizations']).to.equal(false)
+    await stage.stop()
+    stage = await startStage({ manifests: HOST, isOpen: true })
+    const cookies = await stage.signIn('anna@one.dev')
+    expect((await ask('GET', '/api/me', cookies)).body['mayMakeOrganizations']).to.equal(true)
+    const make = (timeZone: string) =>
+      ask('POST', '/api/organizations', cookies, { body: { displayName: 'Mine', timeZone } })
+    const refused = await make('Mars/Olympus')
+    expect([refused.status, refused.body['field']]).to.deep.equal([400, '/timeZone'])
+    expect(await stage.writtenFiles()).to.deep.equal([])
+    const { body } = await make('Europe/Berlin')
+    const stored = await stage.writer.read({ kind: 'Organization', namespace: 'default', name: String(body['id']) })
+    expect(stored?.spec['timeZone']).to.equal('Europe/Berlin')
+  })
+
   it('makes organisations on the plan that the operator of the service chose', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true, defaultPlan: 'Standard' })
     const { body } = await found(await stage.signIn('anna@one.dev'))

@@ -5,111 +5,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Page } from 'puppeteer-core'
-import type { ScriptedPlace, SetUp } from '../../domain/onboarding/choices.ts'
+import type { SetUp } from '../../domain/onboarding/choices.ts'
 import { EXAMPLE_COMMANDS, PLACE_TITLES } from '../../domain/onboarding/set-up-words.ts'
 import { setUpSnippets } from '../../domain/onboarding/snippets.ts'
 import { openChromiumWithHistory, openFirefox, type PuppeteerInstance } from '../sdk/support/browsers.ts'
 import type { RecordingService } from '../sdk/support/recording-service.ts'
 import { openStage, type SdkStage } from '../sdk/support/stage.ts'
-import { buildProject, serveProject, type RealProject } from './support/real-site.ts'
-
-/** A page with the command of an installer, and one with that of a package. */
-const TOOLS = ['Curl', 'Npm'] as const
-type Shown = (typeof TOOLS)[number]
-
-interface ProjectOf {
-  readonly place: ScriptedPlace
-  /** `command` gives the text for a page. */
-  readonly project: (script: string, command: (tool: Shown) => string) => RealProject
-  readonly serve: readonly string[]
-  readonly pathOf: (tool: Shown) => string
-  /** Of its own fence, or ours. */
-  readonly button: (tool: Shown) => string
-}
-
-const FENCE_OR_OURS = (fence: string) => (tool: Shown) => (tool === 'Curl' ? fence : '[data-whence-copy]')
-const OURS = () => '[data-whence-copy]'
-
-const PROJECTS: readonly ProjectOf[] = [
-  {
-    place: 'NextJs',
-    project: (script, command) => ({
-      packages: ['next@16', 'react@19', 'react-dom@19'],
-      files: {
-        'app/icon.svg': '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>',
-        'app/layout.jsx': `export default function Layout({ children }) {\n  return (\n    <html lang="en">\n${script}\n<body>{children}</body></html>\n)}`,
-        'app/page.jsx': 'export default function Home() { return <h1>Home</h1> }',
-        ...Object.fromEntries(
-          TOOLS.flatMap((tool) => [
-            [`app/${tool}/install-command.jsx`, command(tool)],
-            [
-              `app/${tool}/page.jsx`,
-              `import { InstallCommand } from './install-command'\nexport default function Page() { return <InstallCommand /> }`,
-            ],
-          ]),
-        ),
-      },
-      build: ['next', 'build'],
-    }),
-    serve: ['next', 'start', '-p', 'PORT'],
-    pathOf: (tool) => `/${tool}`,
-    button: OURS,
-  },
-  {
-    place: 'Astro',
-    project: (script, command) => ({
-      packages: ['astro@5'],
-      files: {
-        'src/layouts/Layout.astro': `<html lang="en"><head><link rel="icon" href="data:,">${script}</head><body><slot /></body></html>`,
-        'src/pages/index.astro': `---\nimport Layout from '../layouts/Layout.astro'\n---\n<Layout><h1>Home</h1></Layout>`,
-        ...Object.fromEntries(
-          TOOLS.map((tool) => [
-            `src/pages/${tool}.astro`,
-            `---\nimport Layout from '../layouts/Layout.astro'\n---\n<Layout>${command(tool)}</Layout>`,
-          ]),
-        ),
-      },
-      build: ['astro', 'build'],
-    }),
-    serve: ['astro', 'preview', '--port', 'PORT'],
-    pathOf: (tool) => `/${tool}/`,
-    button: OURS,
-  },
-  {
-    place: 'VitePress',
-    project: (script, command) => ({
-      packages: ['vitepress@1', 'vue@3'],
-      files: {
-        '.vitepress/config.mjs': `export default {\n${script}\n}`,
-        'index.md': '# Home',
-        ...Object.fromEntries(TOOLS.map((tool) => [`${tool}.md`, `# Install\n\n${command(tool)}\n`])),
-      },
-      build: ['vitepress', 'build'],
-    }),
-    serve: ['vitepress', 'preview', '--port', 'PORT'],
-    pathOf: (tool) => `/${tool}.html`,
-    button: FENCE_OR_OURS('.install button.copy'),
-  },
-  {
-    place: 'Docusaurus',
-    project: (script, command) => ({
-      packages: ['@docusaurus/core@3', '@docusaurus/preset-classic@3', 'react@19', 'react-dom@19'],
-      files: {
-        // Its bundler takes the package for one of CommonJS.
-        'package.json': '{"name":"site","private":true}',
-        'docusaurus.config.js': `module.exports = { title: 'Docs', url: 'http://localhost', baseUrl: '/',
-          ${script}
-          presets: [['classic', { docs: { routeBasePath: '/', sidebarPath: undefined }, blog: false }]] }`,
-        'docs/index.md': '---\nslug: /\n---\n# Home',
-        ...Object.fromEntries(TOOLS.map((tool) => [`docs/${tool}.md`, `# Install\n\n${command(tool)}\n`])),
-      },
-      build: ['docusaurus', 'build'],
-    }),
-    serve: ['docusaurus', 'serve', '--port', 'PORT', '--no-open'],
-    pathOf: (tool) => `/${tool}`,
-    button: FENCE_OR_OURS('.install button[aria-label^="Copy"]'),
-  },
-]
+import { buildProject, serveProject } from './support/real-site.ts'
+import { SET_UP_PROJECTS, SHOWN_TOOLS, type SetUpProject, type ShownTool } from './support/set-up-projects.ts'
 
 describe('the snippets of the set-up in real projects', function () {
   this.timeout(900_000)
@@ -160,10 +63,10 @@ describe('the snippets of the set-up in real projects', function () {
     return String(await page.evaluate('navigator.clipboard.readText()'))
   }
 
-  async function followAll(open: () => Promise<PuppeteerInstance>, origin: string, real: ProjectOf): Promise<void> {
+  async function followAll(open: () => Promise<PuppeteerInstance>, origin: string, real: SetUpProject): Promise<void> {
     const { browser, close } = await open()
     try {
-      for (const tool of TOOLS) {
+      for (const tool of SHOWN_TOOLS) {
         service.reset()
         const page = await browser.newPage()
         const problems: string[] = []
@@ -186,9 +89,9 @@ describe('the snippets of the set-up in real projects', function () {
     }
   }
 
-  for (const real of PROJECTS)
+  for (const real of SET_UP_PROJECTS)
     it(`${PLACE_TITLES[real.place]} records the visit, and the copied command carries its token`, async () => {
-      const answered = (tool: Shown): SetUp => ({ place: real.place, tool, matching: 'TokensAndMarkers' })
+      const answered = (tool: ShownTool): SetUp => ({ place: real.place, tool, matching: 'TokensAndMarkers' })
       const home = path.join(folder, real.place)
       const script = shown('script', answered('Curl'))
       await buildProject(

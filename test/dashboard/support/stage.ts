@@ -157,8 +157,11 @@ const SCOPES = 'openid email profile groups'
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' }
 
 /** Nothing answers by default. */
-function callsOutside({ fetchPage, tryDestination }: StageOptions) {
-  return { fetchPage: fetchPage ?? (async () => NO_PAGE), tryDestination: tryDestination ?? (async () => NO_TRIAL) }
+function callsOutside({
+  fetchPage = async () => NO_PAGE,
+  tryDestination = async () => NO_TRIAL,
+}: StageOptions): Pick<Required<StageOptions>, 'fetchPage' | 'tryDestination'> {
+  return { fetchPage, tryDestination }
 }
 
 export async function startStage(options: StageOptions): Promise<Stage> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { blockingDirective, type Loaded } from '../../../domain/onboarding/content-policy.ts'
-import { checkPage } from '../../../domain/onboarding/page-check.ts'
+import { sourceFindings } from '../../../domain/onboarding/page-check.ts'
 
 const PAGE = new URL('https://acme.dev/install')
 const EXPECTED = { website: 'acme-dev', baseUrl: 'https://whence.acme.dev' }
@@ -9,7 +9,7 @@ const TAG = '<script async src="https://whence.acme.dev/browser.js" data-project
 const COMMAND = '<pre id="install" data-whence-command>curl</pre>'
 
 function findings(html: string, ...policies: readonly string[]): readonly string[] {
-  return checkPage({ url: PAGE, policies, html }, EXPECTED)
+  return sourceFindings({ url: PAGE, policies, html }, EXPECTED)
 }
 
 describe('the source of a page', () => {

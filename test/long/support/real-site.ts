@@ -37,9 +37,13 @@ export interface ServedProject {
   readonly stop: () => Promise<void>
 }
 
-/** `PORT` in the words of the command stands for a free one. */
-export async function serveProject(home: string, words: readonly string[]): Promise<ServedProject> {
-  const port = await freePort()
+/** `PORT` in the words of the command stands for this one, or for a free one. */
+export async function serveProject(
+  home: string,
+  words: readonly string[],
+  wanted: number | null = null,
+): Promise<ServedProject> {
+  const port = wanted ?? (await freePort())
   const [program = '', ...rest] = words.map((word) => word.replace('PORT', String(port)))
   const child = spawn(path.join(home, 'node_modules/.bin', program), rest, {
     cwd: home,

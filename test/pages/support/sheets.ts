@@ -54,6 +54,7 @@ export const SHEET_PAGES: readonly SheetPage[] = [
   own('what-if', 'what-if', { ready: 'table' }),
   own('what-if-outcome', 'what-if?replay=replay-one', { ready: '.tiles + *' }),
   own('checklist', 'checklist', { ready: '.steps' }),
+  own('campaign-links', 'campaign-links', { ready: '.campaign-links' }),
   own('resources', 'resources', { ready: 'table.resources' }),
   own('website', 'resources/Website/default/acme-docs', { ready: '.editor pre' }),
   own('new-destination', 'new/Destination', { ready: '.editor pre' }),
