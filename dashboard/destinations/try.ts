@@ -55,7 +55,7 @@ export function tryDestinationOf({ directory, hotState, tryDestination }: TrialP
     const beyond = refuseByPlan(organization.plan, 'destinationsPerWebsite', 1)
     if (beyond !== null) return refuseUse(beyond.use)
     const { block } = PROVIDER_DESCRIPTORS[body.provider]
-    const secrets = secretsIn(block, body.values)
+    const secrets = credentialsIn(block, body.values)
     const settings = settingsIn(block, body.settings)
     if ('code' in settings) return settings
     if (waiting.has(organization.id) || waiting.size >= LIMITS.destinationTrialsAtOnce) return refuse('unavailable')
@@ -74,10 +74,13 @@ export function tryDestinationOf({ directory, hotState, tryDestination }: TrialP
   }
 }
 
-type Settings = { readonly value: Readonly<Record<string, unknown>> }
+type CheckedSettings = { readonly value: Readonly<Record<string, unknown>> }
 
 /** Checked by the schema of the block, to which a reference belongs that is not there yet. */
-function settingsIn({ schema, secret }: ProviderBlock, given: Readonly<Record<string, unknown>>): Settings | Refusal {
+function settingsIn(
+  { schema, secret }: ProviderBlock,
+  given: Readonly<Record<string, unknown>>,
+): CheckedSettings | Refusal {
   const ref = 'credential' in secret ? { name: 'trial', key: 'trial' } : { name: 'trial' }
   const finding = firstFinding(schema, { ...given, [secret.refField]: ref })
   if (finding !== null) return refuseField(`/settings${finding.field}`, finding.message)
@@ -85,7 +88,7 @@ function settingsIn({ schema, secret }: ProviderBlock, given: Readonly<Record<st
 }
 
 /** By credential name: a block with one credential takes the only value, the others go by the keys of a Secret. */
-function secretsIn(
+function credentialsIn(
   { secret }: ProviderBlock,
   values: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

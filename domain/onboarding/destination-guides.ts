@@ -41,7 +41,7 @@ export interface DestinationGuide {
 const setting = (field: Omit<GuideField, 'isSecret'>): GuideField => ({ ...field, isSecret: false })
 const secret = (field: Omit<GuideField, 'isSecret'>): GuideField => ({ ...field, isSecret: true })
 
-const digitsOf = (pasted: string): string => pasted.replace(/[\s-]/g, '')
+const plainDigits = (pasted: string): string => pasted.replace(/[\s-]/g, '')
 
 /** From a number, a resource name (`customers/1/conversionActions/42`), or an address of the page with `ctId=42`. */
 const conversionAction = (pasted: string): string =>
@@ -94,7 +94,7 @@ export const DESTINATION_GUIDES: readonly DestinationGuide[] = [
         label: 'Customer ID',
         where: 'In Google Ads: at the top right, beside the name of the account that owns the conversion action.',
         example: '123-456-7890',
-        meant: digitsOf,
+        meant: plainDigits,
       }),
       setting({
         name: 'conversionActionId',
@@ -110,7 +110,7 @@ export const DESTINATION_GUIDES: readonly DestinationGuide[] = [
         where: 'Only if you reach the account through a manager account (MCC): its number at the top right.',
         example: '111-222-3333',
         isOptional: true,
-        meant: digitsOf,
+        meant: plainDigits,
       }),
     ],
     ways: [
@@ -165,7 +165,7 @@ export const DESTINATION_GUIDES: readonly DestinationGuide[] = [
         label: 'Dataset ID',
         where: 'In Events Manager: Datasets, your dataset, Settings.',
         example: '1234567890123456',
-        meant: digitsOf,
+        meant: plainDigits,
       }),
       setting({
         name: 'testEventCode',

@@ -74,7 +74,7 @@ function Connect({ organization, guide }: ConnectProps): ReactNode {
           onChange={setChosen}
         />
       )}
-      <Values place={{ organization: organization.id, website, guide }} onMade={setMade} />
+      <ConnectValues place={{ organization: organization.id, website, guide }} onMade={setMade} />
     </>
   )
 }
@@ -105,13 +105,13 @@ function Before({
   )
 }
 
-interface ValuesProps {
+interface ConnectValuesProps {
   readonly place: ConnectPlace
   readonly onMade: (made: StoredResource) => void
 }
 
 /** A value is judged when its field is left, and all of them by a trial. */
-function Values({ place, onMade }: ValuesProps): ReactNode {
+function ConnectValues({ place, onMade }: ConnectValuesProps): ReactNode {
   const { guide, organization, website } = place
   const queries = useQueryClient()
   const [typed, setTyped] = useState<Typed>({})
@@ -164,14 +164,14 @@ function Values({ place, onMade }: ValuesProps): ReactNode {
       {answer !== null && <TrialAnswer answer={answer} provider={guide.provider} />}
       <details>
         <summary>The same as YAML</summary>
-        <Snippet what="the YAML" text={yamlText(guide, website, values)} />
+        <Snippet what="the YAML" text={connectedYaml(guide, website, values)} />
       </details>
     </form>
   )
 }
 
 /** With a Secret that is still to be made. */
-function yamlText(guide: DestinationGuide, website: ResourceRow, { settings, secrets }: ReadValues): string {
+function connectedYaml(guide: DestinationGuide, website: ResourceRow, { settings, secrets }: ReadValues): string {
   const name = guide.provider.replaceAll('_', '-')
   const spec = connectedSpec({ guide, website, settings, secret: name, secrets })
   return yamlOf({ apiVersion: RESOURCE_API_VERSION, kind: 'Destination', metadata: { name }, spec })

@@ -26,7 +26,7 @@ export function GuideFields({ guide, way, onWay, fields }: GuideFieldsProps): Re
   return (
     <>
       {settings.map((field) => (
-        <One key={field.name} field={field} fields={fields} />
+        <GuideInput key={field.name} field={field} fields={fields} />
       ))}
       {ways.length > 1 && (
         <fieldset className="group">
@@ -39,13 +39,13 @@ export function GuideFields({ guide, way, onWay, fields }: GuideFieldsProps): Re
         </fieldset>
       )}
       {way.fields.map((field) => (
-        <One key={field.name} field={field} fields={fields} />
+        <GuideInput key={field.name} field={field} fields={fields} />
       ))}
     </>
   )
 }
 
-function One({ field, fields }: { readonly field: GuideField; readonly fields: FieldHandling }): ReactNode {
+function GuideInput({ field, fields }: { readonly field: GuideField; readonly fields: FieldHandling }): ReactNode {
   const { name, label, where, example, isSecret, isOptional, isLong } = field
   const { typed, faultOf, onType, onLeave } = fields
   const fault = faultOf(name)

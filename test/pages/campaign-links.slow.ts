@@ -8,7 +8,8 @@ import type { Page } from 'playwright-core'
 
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
+import { LOOKS, WIDE_DARK } from './support/looks.ts'
+import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
@@ -43,10 +44,7 @@ describe('the page of campaign links', function () {
     expect(noise).to.deep.equal([])
   }
 
-  for (const look of [
-    { width: 1280, scheme: 'light' },
-    { width: 390, scheme: 'dark' },
-  ] as const satisfies readonly Look[])
+  for (const look of LOOKS)
     it(`makes a link by keyboard, copies it, and checks where it leads, at ${look.width} in ${look.scheme}`, async () => {
       const { page, noise } = await stage.open('owner@acme.dev', look)
       await page.goto(`${stage.url}/app/acme/campaign-links`)
@@ -76,7 +74,7 @@ describe('the page of campaign links', function () {
     })
 
   it('makes links for who only reads, who has no page fetched', async () => {
-    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'dark' })
+    const { page, noise } = await stage.open('viewer@acme.dev', WIDE_DARK)
     await page.goto(`${stage.url}/app/acme/campaign-links`)
     await page.getByLabel('Landing page').fill('https://acme-site.example/')
     await page.getByRole('button', { name: 'Copy the link' }).waitFor()

@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { NARROW, NARROW_DARK, WIDE, WIDE_DARK } from './support/looks.ts'
 import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 /** Where pictures go, if somebody wants them. */
@@ -37,7 +38,7 @@ describe('the page Welcome', function () {
 
   it('makes an organisation with its website in one form, by keyboard, and leads to what is next', async () => {
     stage = await startPages({ manifests: HOST, facts, isOpen: true })
-    const { page, noise } = await stage.open('new@person.dev', { width: 390, scheme: 'dark' })
+    const { page, noise } = await stage.open('new@person.dev', NARROW_DARK)
     await page.goto(stage.url)
     await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor()
     await check(page, noise, 'Welcome-390-dark')
@@ -64,7 +65,7 @@ describe('the page Welcome', function () {
 
   it('goes on with the website alone if that is refused, and makes no second organisation', async () => {
     stage = await startPages({ manifests: HOST, facts, isOpen: true })
-    const { page, noise } = await stage.open('new@person.dev', { width: 1280, scheme: 'light' })
+    const { page, noise } = await stage.open('new@person.dev', WIDE)
     await page.goto(stage.url)
     await page.getByLabel('Name', { exact: true }).fill('Person')
     // It belongs to somebody else.
@@ -86,7 +87,7 @@ describe('the page Welcome', function () {
     const owner = await stage.signIn('owner@host.dev')
     const body = { email: 'new@person.dev', role: 'Member' }
     await stage.ask('POST', '/api/organizations/host/members', { cookies: owner, body })
-    const { page, noise } = await stage.open('new@person.dev', { width: 1280, scheme: 'dark' })
+    const { page, noise } = await stage.open('new@person.dev', WIDE_DARK)
     await page.goto(stage.url)
     expect(await page.getByRole('button', { name: 'Make it' }).count()).to.equal(0)
     await page.getByRole('button', { name: 'Join' }).click()
@@ -97,7 +98,7 @@ describe('the page Welcome', function () {
 
   it('says whom to ask if there is neither', async () => {
     stage = await startPages({ manifests: HOST, facts })
-    const { page, noise } = await stage.open('new@person.dev', { width: 390, scheme: 'light' })
+    const { page, noise } = await stage.open('new@person.dev', NARROW)
     await page.goto(stage.url)
     await page.getByText('You belong to no organisation yet').waitFor()
     await check(page, noise, 'Nobody-390-light')
