@@ -24,7 +24,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   operator: ['clickhouse', 'kafka', 'kubernetes'],
   api: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   'facts-writer': ['clickhouse', 'kafka'],
-  dashboard: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
+  dashboard: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
   rollup: ['clickhouse', 'kafka', 'kubernetes'],
