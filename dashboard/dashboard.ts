@@ -47,8 +47,8 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/handlers.ts'
 import { startReplayWatch } from './replays/watch.ts'
 import { createSessions } from './sessions/sessions.ts'
-import type { TryDestination } from './destinations/try.ts'
-import { pageCheckHandlers } from './set-up/handlers.ts'
+import type { TryDestination } from './set-up/destination-trial.ts'
+import { setUpCallHandlers } from './set-up/handlers.ts'
 import type { FetchPage } from './set-up/page-check.ts'
 import { sharedHandlers } from './shared/handlers.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
@@ -245,10 +245,13 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
       ...configurationHandlers(
         writing,
         { roster, signUp: entrance.signUp, memberHash: keys.memberHash, trail },
-        { directory, keys, hotState, tryDestination: services.tryDestination },
+        { directory, keys },
       ),
       ...passAdminHandlers({ directory, writing }),
-      ...pageCheckHandlers({ directory, hotState, fetchPage: services.fetchPage, site, elapsedMs }),
+      ...setUpCallHandlers(
+        { directory, hotState, fetchPage: services.fetchPage, site, elapsedMs },
+        { directory, hotState, tryDestination: services.tryDestination },
+      ),
       ...sharedHandlers({ sharedFigures: reading.sharedFigures, shareDocument, elapsedMs }),
       ...weeklyMailHandlers({ roster, trail, choices, hasMail: outbox !== null }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),

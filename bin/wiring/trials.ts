@@ -1,6 +1,6 @@
 /** Trials of destinations for the dashboard: one test event, to where deliveries would go. */
 
-import type { TryDestination } from '../../dashboard/destinations/try.ts'
+import type { TryDestination } from '../../dashboard/set-up/destination-trial.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { sendTest } from '../../delivery/tools/send-test.ts'
 import { baseUrlOf, outboundProxyOf, tokenUrlOf, type SendingSettings } from './outbound.ts'

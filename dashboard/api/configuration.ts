@@ -36,7 +36,6 @@ const CREDENTIALS = typed<Readonly<Record<string, string>>>({
   },
 })
 
-const { destination_trials: TRIALS } = REPLAY_RULES
 const TIME_ZONE = Type.String({
   description: 'Of days in figures, by its name in the IANA database; UTC if absent.',
   minLength: 1,
@@ -106,35 +105,6 @@ export const CONFIGURATION_ROUTES = {
     body: Type.Object({ values: CREDENTIALS, destination: OWNER, logStream: OWNER }),
     answers: { 201: Type.Object({ name: TEXT, keys: Type.Array(TEXT) }) },
   },
-  tryDestination: {
-    method: 'POST',
-    path: '/api/organizations/:organization/websites/:website/destination-trials',
-    needs: 'Member',
-    rate: 'write',
-    refuses: ['plan_required'],
-    summary: `Try settings and credentials of a destination with a marked test event, which counts nowhere; nothing is stored. ${TRIALS.limit} an hour for the organisation, one at a time.`,
-    body: Type.Object({
-      provider: oneOf(PROVIDER_IDS),
-      settings: typed<Readonly<Record<string, unknown>>>({
-        type: 'object',
-        description: "The provider's block of a Destination, without its reference to a Secret.",
-        additionalProperties: true,
-      }),
-      values: CREDENTIALS,
-    }),
-    answers: {
-      200: Type.Object({
-        verdict: oneOf(
-          ['passed', 'refused', 'unclear'],
-          'Whether the provider takes it, as far as that can be tested.',
-        ),
-        code: Type.String({ description: 'What decided it.' }),
-        facility: Type.String({ description: 'How it was tested, in words.' }),
-        status: maybe(NUMBER, "Of the provider's answer; null if none came."),
-        answer: Type.String({ description: "The beginning of the provider's answer, without credentials." }),
-      }),
-    },
-  },
   createTestMark: {
     method: 'POST',
     path: '/api/organizations/:organization/websites/:website/test',
@@ -172,7 +142,7 @@ const TROUBLE = Type.Object(
   { $id: 'SetUpTrouble' },
 )
 
-const { page_checks: CHECKS } = REPLAY_RULES
+const { page_checks: CHECKS, destination_trials: TRIALS } = REPLAY_RULES
 
 export const SET_UP_ROUTES = {
   setUp: {
@@ -211,6 +181,35 @@ export const SET_UP_ROUTES = {
         failure: maybe(oneOf(PAGE_FAILURES), 'Why the page could not be read; null if it was.'),
         status: maybe(NUMBER, 'Of the answer; null if none came.'),
         findings: Type.Array(oneOf(PAGE_FINDINGS), { description: 'The most certain first; none without a page.' }),
+      }),
+    },
+  },
+  tryDestination: {
+    method: 'POST',
+    path: '/api/organizations/:organization/websites/:website/destination-trials',
+    needs: 'Member',
+    rate: 'write',
+    refuses: ['plan_required'],
+    summary: `Try settings and credentials of a destination with a marked test event, which counts nowhere; nothing is stored. ${TRIALS.limit} an hour for the organisation, one at a time.`,
+    body: Type.Object({
+      provider: oneOf(PROVIDER_IDS),
+      settings: typed<Readonly<Record<string, unknown>>>({
+        type: 'object',
+        description: "The provider's block of a Destination, without its reference to a Secret.",
+        additionalProperties: true,
+      }),
+      values: CREDENTIALS,
+    }),
+    answers: {
+      200: Type.Object({
+        verdict: oneOf(
+          ['passed', 'refused', 'unclear'],
+          'Whether the provider takes it, as far as that can be tested.',
+        ),
+        code: Type.String({ description: 'What decided it.' }),
+        facility: Type.String({ description: 'How it was tested, in words.' }),
+        status: maybe(NUMBER, "Of the provider's answer; null if none came."),
+        answer: Type.String({ description: "The beginning of the provider's answer, without credentials." }),
       }),
     },
   },

@@ -6,13 +6,12 @@ import { listResources, readResource } from './read.ts'
 import { createSecret } from './secrets.ts'
 import { signUp, type SignUpParts } from './sign-up.ts'
 import { createTestMark, type TestParts } from './test-mark.ts'
-import { tryDestinationOf, type TrialParts } from '../destinations/try.ts'
 import { changeResource, createResource, removeResource, type WriteParts } from './write.ts'
 
 export function configurationHandlers(
   parts: WriteParts,
   joining: SignUpParts,
-  testing: TestParts & TrialParts,
+  testing: TestParts,
 ): HandlersOf<typeof CONFIGURATION_ROUTES> {
   return {
     resources: listResources(parts),
@@ -22,7 +21,6 @@ export function configurationHandlers(
     removeResource: removeResource(parts),
     createSecret: createSecret(parts),
     createTestMark: createTestMark(testing),
-    tryDestination: tryDestinationOf(testing),
     signUp: signUp(joining),
   }
 }

@@ -4,6 +4,7 @@ import type { SET_UP_ROUTES } from '../api/configuration.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
+import { tryDestinationOf, type TrialParts } from './destination-trial.ts'
 import { checkPageOf, type PageCheckParts } from './page-check.ts'
 import { readTroubles } from './troubles.ts'
 
@@ -17,6 +18,9 @@ export function setUpReadHandlers({ scope, clock }: SetUpReadParts) {
   return { setUp: readTroubles({ scope, clock }) } satisfies Partial<HandlersOf<typeof SET_UP_ROUTES>>
 }
 
-export function pageCheckHandlers(parts: PageCheckParts) {
-  return { checkPage: checkPageOf(parts) } satisfies Partial<HandlersOf<typeof SET_UP_ROUTES>>
+/** They call what is outside. */
+export function setUpCallHandlers(page: PageCheckParts, trial: TrialParts) {
+  return { checkPage: checkPageOf(page), tryDestination: tryDestinationOf(trial) } satisfies Partial<
+    HandlersOf<typeof SET_UP_ROUTES>
+  >
 }

@@ -14,7 +14,7 @@ interface GuideFieldsProps {
 }
 
 /** What is typed, and what is said to it. */
-export interface FieldHandling {
+interface FieldHandling {
   readonly typed: Typed
   readonly faultOf: (name: string) => string | null
   readonly onType: (name: string, value: string) => void

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import type { DestinationTrial } from '../../dashboard/destinations/try.ts'
+import type { DestinationTrial } from '../../dashboard/set-up/destination-trial.ts'
 import { createTrials } from '../../bin/wiring/trials.ts'
 import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'

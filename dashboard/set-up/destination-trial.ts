@@ -27,7 +27,7 @@ export interface DestinationTrial {
 }
 
 /** What the provider said, without secrets. */
-export interface TrialReport {
+interface TrialReport {
   readonly verdict: 'passed' | 'refused' | 'unclear'
   readonly code: string
   /** How it was tested, in words. */
