@@ -263,12 +263,6 @@ export const DESTINATION_GUIDES: readonly DestinationGuide[] = [
   },
 ]
 
-export function guideOf(provider: ProviderId): DestinationGuide {
-  const guide = DESTINATION_GUIDES.find((each) => each.provider === provider)
-  if (guide === undefined) throw new Error(`there is no guide for ${provider}`)
-  return guide
-}
-
 /** A value as it was meant, or what is wrong with it: completes a sentence that begins with the label. */
 export type ReadValue = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly why: string }
 

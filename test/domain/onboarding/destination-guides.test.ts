@@ -2,15 +2,13 @@
 
 import { expect } from 'chai'
 
-import {
-  DESTINATION_GUIDES,
-  guideOf,
-  readPasted,
-  type GuideField,
-} from '../../../domain/onboarding/destination-guides.ts'
+import { DESTINATION_GUIDES, readPasted, type GuideField } from '../../../domain/onboarding/destination-guides.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../../../domain/providers/index.ts'
 
 const KEY_FILE = JSON.stringify({ type: 'service_account', client_email: 'a@b.iam', private_key: '-----BEGIN' })
+
+const guideOf = (provider: ProviderId) =>
+  DESTINATION_GUIDES.find((each) => each.provider === provider) ?? expect.fail(`no guide to ${provider}`)
 
 function fieldOf(provider: ProviderId, name: string): GuideField {
   const { settings, ways } = guideOf(provider)
