@@ -27,10 +27,13 @@ export interface EventDelivery {
   readonly reason: string
 }
 
-/** Of several deliveries of an install the first of these counts: that of a later event has taken the place of one that was skipped. */
+/**
+ * Of several deliveries of an install the first of these counts: that of a later event has taken the place of one that was skipped. Of those that
+ * stand alike, that of the event which has the visit.
+ */
 const BEST_FIRST = ['delivered', 'retrying', 'pending', 'failed', 'expired', 'skipped']
 
-/** One group for each install and destination, by the delivery that counts. */
+/** One group for each install and destination, by the delivery that counts. Of each install the event that has the visit comes first in `later`. */
 export function laterOutcomes(later: readonly LaterEvent[], events: readonly EventDelivery[]): readonly OutcomeGroup[] {
   const place = ({ status }: EventDelivery): number => BEST_FIRST.indexOf(status)
   const best = new Map<string, EventDelivery>()

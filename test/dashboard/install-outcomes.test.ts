@@ -86,6 +86,8 @@ describe('installs at advertising destinations', function () {
       visitIssuedAtMs: null,
     } as const
     const ofLate = { ...OF, installationId: 'machine-late' }
+    const early = NOW_MS - 5 * DAY_MS
+    const ofShy = { ...OF, installationId: 'machine-shy' }
     await storeCounted(
       facts,
       [
@@ -113,6 +115,19 @@ describe('installs at advertising destinations', function () {
         // No install: a reinstall, CI, and what another destination got.
         installRecord({ ...ofLate, ...MATCHED, eventId: 'late-3', receivedAtMs: late + 2 * DAY_MS }),
         toldOf('late-3', late + 2 * DAY_MS, { status: 'skipped', reason: 'not_an_install' }),
+        // The install has a visit, though not by itself: that of the event which has it says why nothing was told.
+        installRecord({ ...ofShy, ...unmatched, eventId: 'shy-1', receivedAtMs: early }),
+        toldOf('shy-1', early, { status: 'skipped', reason: 'unmatched' }),
+        installRecord({
+          ...ofShy,
+          ...MATCHED,
+          eventId: 'shy-3',
+          eventType: 'first_run',
+          receivedAtMs: early + HOUR_MS,
+        }),
+        toldOf('shy-3', early + HOUR_MS, { status: 'skipped', reason: 'no_identifier' }),
+        installRecord({ ...ofShy, ...MATCHED, eventId: 'shy-2', receivedAtMs: early + 2 * HOUR_MS }),
+        toldOf('shy-2', early + 2 * HOUR_MS, { status: 'skipped', reason: 'not_an_install' }),
         ...installWith('skipped', 'ci', { isCi: true }),
         deliveryRecord({ ...OF, eventId: 'told-1', destination: 'acme-ga4', provider: 'ga4', status: 'failed' }),
         deliveryRecord({
@@ -147,13 +162,13 @@ describe('installs at advertising destinations', function () {
       id: 'acme-meta',
       displayName: 'Ads',
       provider: 'meta' as const,
-      installs: 11,
+      installs: 12,
       delivered: 3,
       waiting: 2,
       failed: 1,
       expired: 1,
       skipped: [
-        { reason: 'no_identifier', installs: 2 },
+        { reason: 'no_identifier', installs: 3 },
         { reason: 'gpc', installs: 1 },
       ],
       none: 1,
@@ -167,6 +182,9 @@ describe('installs at advertising destinations', function () {
     const [late] = await read(`?from=${date}&to=${date}`)
     expect(late).to.include({ installs: 1, delivered: 1, none: 0 })
     expect(late?.['skipped']).to.deep.equal([])
+    const shyDate = new Date(NOW_MS - 5 * DAY_MS).toISOString().slice(0, 10)
+    const [shy] = await read(`?from=${shyDate}&to=${shyDate}`)
+    expect(shy?.['skipped']).to.deep.equal([{ reason: 'no_identifier', installs: 1 }])
     const [none] = await read('?filter=version:is:9.9.9')
     expect(none).to.include({ installs: 0, delivered: 0, none: 0 })
   })

@@ -33,4 +33,19 @@ describe('an install that has the visit of a later event', () => {
       ['more-ads', 'failed', 1],
     ])
   })
+
+  it('is skipped for the reason of the event that has the visit, not for its own lack of one', () => {
+    const later = ['first-run', 'again', 'install'].map((event_id) => ({
+      website: 'site',
+      install_id: 'install',
+      event_id,
+    }))
+    const skipped = (event_id: string, reason: string) => ({ ...delivery(event_id, 'ads', 'skipped'), reason })
+    const groups = laterOutcomes(later, [
+      skipped('install', 'unmatched'),
+      skipped('again', 'not_an_install'),
+      skipped('first-run', 'no_identifier'),
+    ])
+    expect(groups.map(({ reason, installs }) => [reason, installs])).to.deep.equal([['no_identifier', 1]])
+  })
 })

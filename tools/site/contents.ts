@@ -29,6 +29,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: 'Dashboard',
     pages: [
       'overview.md',
+      'one-week.md',
       'weekly-mail.md',
       'alerts.md',
       'dashboard.md',

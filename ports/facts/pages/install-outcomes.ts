@@ -43,16 +43,20 @@ export const OUTCOME_QUERIES = {
     ORDER BY website, destination, status, installs DESC LIMIT ${MOST_GROUPS}`,
   ),
 
-  /** Installs that have the visit of a later event, with each matched event of their machine within seven days, and themselves. */
+  /**
+   * Installs that have the visit of a later event, with each event of their machine within seven days, themselves among them: first the event that
+   * has the visit, then later ones with a visit, then the others.
+   */
   laterEvents: pageOf<InstallPeriod, LaterEvent>((period) => {
     const install = installsOf(period, ['website', 'installation_id', 'event_id', 'received_at'], true)
     const soon = `received_at >= ${momentAt(period.since_ms)} AND received_at < ${momentAt(period.until_ms + LATER_MS)}`
     return `SELECT install.website AS website, install.event_id AS install_id, event.event_id AS event_id FROM ${install} AS install
-      INNER JOIN (SELECT website, installation_id, event_id, received_at FROM ${once('counted_installs')}
+      INNER JOIN (SELECT website, installation_id, event_id, received_at, resolution = 'matched' AND NOT is_visit_of_later AS has_visit
+        FROM ${once('counted_installs')}
         PREWHERE ${websitesAsked(period)} AND ${soon} WHERE kind != 'superseded'
         AND installation_id IN ${installsOf(period, ['installation_id'], true)}) AS event USING (website, installation_id)
       WHERE event.received_at >= install.received_at AND event.received_at <= install.received_at + INTERVAL ${LATER_MS / DAY_MS} DAY
-      ORDER BY website, install_id, event_id LIMIT ${MOST_LATER}`
+      ORDER BY website, install_id, has_visit DESC, event.received_at, event_id LIMIT ${MOST_LATER}`
   }),
 
   /** How the deliveries of these events stand, by their keys. */

@@ -2,11 +2,12 @@
 
 import { expect } from 'chai'
 
-import { keepBook, rowsBy, totalOf, type Book, type Counts, type Period } from './book.ts'
-import { dateOf, hourOf, stepsIn, type StepName } from './calendar.ts'
-import { choiceText, chosen, CHOICES, isOfVisits } from './choice.ts'
-import { ALL, PERIODS, type Ledger, type Words } from './stage.ts'
-import { cellsOf, counts, type Row } from './surfaces.ts'
+import type { Words } from '../service/asking.ts'
+import { keepBook, rowsBy, totalOf, type Book, type Counts, type Period } from '../world/book.ts'
+import { dateOf, hourOf, stepsIn, type StepName } from '../world/calendar.ts'
+import { choiceText, chosen, CHOICES, isOfVisits } from '../world/choice.ts'
+import { ALL, PERIODS, type Ledger } from '../service/stage.ts'
+import { cellsOf, counts, type Row } from '../service/surfaces.ts'
 
 const METRICS = ['installs', 'visits', 'copied', 'matched']
 const metrics = METRICS.join(',')

@@ -2,38 +2,26 @@
 
 import { expect } from 'chai'
 
-import { keepBook, rowsBy, totalOf, type Book, type Counts, type Period } from './book.ts'
-import { daysBefore, dateOf, lastDays, stepNameOf, stepsIn, type StepName } from './calendar.ts'
-import { choiceText, chosen, CHOICES, isOfVisits, type Choice } from './choice.ts'
-import { ALL, START_MS, type Ledger, type Words, wordsOf } from './stage.ts'
-import { counts, INSTALLS, objectIn, VISITS, type Row } from './surfaces.ts'
-import { DAY, HOUR } from './world.ts'
-
-const PANELS_OF_VISITS = ['campaign', 'source', 'landing_page']
-const PANELS = [...PANELS_OF_VISITS, 'path', 'place', 'platform', 'version', 'agent']
-/** Visits have so long to lead to an install. */
-const PATIENCE = 7 * DAY
-
-interface Side {
-  readonly total: Row
-  readonly steps: readonly Row[]
-}
-
-interface Overview extends Side {
-  readonly since: number
-  readonly until: number
-  readonly step: StepName
-  readonly comparison: Row | null
-  readonly before: Side | null
-  readonly unfiltered: Row
-  readonly visitsLeftOut: string | null
-  readonly panels: readonly { readonly by: string; readonly rows: readonly Row[] }[]
-  readonly reasons: readonly { readonly installs: number }[]
-  readonly largestChange: Row | null
-}
+import type { Words } from '../service/asking.ts'
+import { keepBook, totalOf, type Book, type Period } from '../world/book.ts'
+import { daysBefore, dateOf, lastDays, stepNameOf } from '../world/calendar.ts'
+import { choiceText, chosen, CHOICES, isOfVisits, type Choice } from '../world/choice.ts'
+import {
+  PANELS,
+  PANELS_OF_VISITS,
+  panelOf,
+  panelShown,
+  shown,
+  sideOf,
+  type Overview,
+  type Panel,
+} from '../service/overview.ts'
+import { ALL, START_MS, type Ledger, wordsOf } from '../service/stage.ts'
+import { counts, INSTALLS, objectIn, type Row } from '../service/surfaces.ts'
+import { DAY, HOUR } from '../world/world.ts'
 
 /** A way to ask for a period, what it is, and what it is compared with; null: with nothing. */
-interface Asked {
+export interface Asked {
   readonly words: Words
   readonly period: Period
   readonly before: Period | null
@@ -44,7 +32,7 @@ const days = (first: number, last: number): Period => ({ since: day(first), unti
 const datesOf = ({ since, until }: Period) => ({ from: dateOf(since), to: dateOf(until - 1) })
 
 /** By its name in a test. */
-function asking(now: number): Readonly<Record<string, Asked>> {
+export function asking(now: number): Readonly<Record<string, Asked>> {
   const week = lastDays(7, now)
   const yesterday = days(7, 7)
   const night = { since: day(3) + 20 * HOUR, until: day(4) + 7 * HOUR }
@@ -143,101 +131,6 @@ export function overviewSuite(ledgerOf: () => Ledger): void {
     // Thirteen months are kept.
     expect(await of({ period: 'Last90Days', compare: 'year_before' })).to.deep.equal(['year_before', 'not_kept'])
   })
-}
-
-function shown({ total, steps }: Side) {
-  return {
-    total: {
-      installs: counts(objectIn(total['installs']) ?? {}, INSTALLS),
-      visits: visitsIn(total['visits']),
-      ripe: visitsIn(total['ripe']),
-    },
-    steps: steps.map(({ at, until, isPart, isRipe, installs, visits }) => ({
-      step: { since: at, until, isPart },
-      isRipe,
-      installs: counts(objectIn(installs) ?? {}, INSTALLS),
-      visits: visitsIn(visits),
-    })),
-  }
-}
-
-function visitsIn(value: unknown): Counts | null {
-  const row = objectIn(value)
-  return row === null ? null : counts(row, VISITS)
-}
-
-interface SideAsked {
-  readonly book: Book
-  readonly steps: StepName
-  readonly now: number
-  readonly hasVisits: boolean
-}
-
-/** What Overview must say of one of its two periods. */
-function sideOf({ book, steps: name, now, hasVisits }: SideAsked, period: Period) {
-  const steps = stepsIn(name, period)
-  const visits = ({ visits: all }: ReturnType<typeof totalOf>) => (hasVisits ? all : null)
-  const ripe = steps.filter(({ until }) => until + PATIENCE <= now)
-  const total = totalOf(book, period)
-  const ofRipe = ripe.map((step) => totalOf(book, step).visits)
-  const sumOfRipe = Object.fromEntries(
-    VISITS.map((step) => [step, ofRipe.reduce((sum, each) => sum + (each[step] ?? 0), 0)]),
-  )
-  return {
-    total: { installs: total.installs, visits: visits(total), ripe: hasVisits ? sumOfRipe : null },
-    steps: steps.map((step) => ({
-      step,
-      isRipe: ripe.includes(step),
-      installs: totalOf(book, step).installs,
-      visits: visits(totalOf(book, step)),
-    })),
-  }
-}
-
-interface PanelRow {
-  readonly installs: number
-  readonly visits: number | null
-  readonly before: number | null
-}
-
-type Panel = Readonly<Record<string, PanelRow>>
-
-function panelShown(rows: readonly Row[]): Panel {
-  return withNumbers(
-    rows.map(({ row, value, installs, visits, before }) => [
-      `${String(row)} ${String(value)}`,
-      {
-        installs: Number(installs),
-        visits: visits === null ? null : Number(visits),
-        before: before === null ? null : Number(before),
-      },
-    ]),
-  )
-}
-
-function panelOf(
-  { book, by }: { readonly book: Book; readonly by: string },
-  period: Period,
-  before: Period | null,
-): Panel {
-  const now = rowsBy(book, by, period)
-  const then = before === null ? null : rowsBy(book, by, before)
-  const countsVisits = PANELS_OF_VISITS.includes(by)
-  return withNumbers(
-    [...new Set([...now.keys(), ...(then?.keys() ?? [])])].map((name) => [
-      name,
-      {
-        installs: now.get(name)?.installs['installs'] ?? 0,
-        visits: countsVisits ? (now.get(name)?.visits?.['visits'] ?? 0) : null,
-        before: then === null ? null : (then.get(name)?.installs['installs'] ?? 0),
-      },
-    ]),
-  )
-}
-
-/** A row without any number says nothing. */
-function withNumbers(rows: readonly (readonly [string, PanelRow])[]): Panel {
-  return Object.fromEntries(rows.filter(([, row]) => Object.values(row).some((number) => (number ?? 0) > 0)))
 }
 
 function installsOf(panel: Panel) {

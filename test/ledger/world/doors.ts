@@ -2,7 +2,17 @@
 
 import { createHash } from 'node:crypto'
 
-import { leadPage, type Machine, type MachineEvent, type PageLook, type Visitor, type World } from './world.ts'
+import {
+  DAY,
+  leadPage,
+  type Erasure,
+  type Lead,
+  type Machine,
+  type MachineEvent,
+  type PageLook,
+  type Visitor,
+  type World,
+} from './world.ts'
 
 const WEBSITE = 'acme-dev'
 /** What each kind of looker says of itself. */
@@ -17,9 +27,25 @@ const LOOKS = {
 export interface Doors {
   readonly url: string
   /** Sets the service's clock. */
-  readonly setTime: (atMs: number) => void
+  readonly setTime: (atMs: number) => void | Promise<void>
   /** Asks the dashboard for the mark of a test. */
   readonly testMark: () => Promise<string>
+  /** Resolves when the service has done with an event what it had to do. Time goes on then. */
+  readonly settle: () => Promise<void>
+  /** It settles after every event. */
+  readonly isPatient: boolean
+  /** Lets it happen, but keeps what is answered from the rest of the service until the returned function is called. */
+  readonly holdBack: (happen: () => Promise<void>) => Promise<() => Promise<void>>
+  /** Called when a hook begins with its request. */
+  readonly onHook: () => void
+  /** Called when a hook gets no answer; it tries once more then. */
+  readonly whenCutOff: () => Promise<void>
+  /** What receipts say can be looked up again when this was called with true as often as with false; whether that is so now. */
+  readonly setClear: (isClear: boolean) => boolean
+  /** Erases what the command line names so. */
+  readonly erase: (words: readonly string[]) => Promise<void>
+  /** From now on the website keeps thirty days; what is older goes. */
+  readonly forget: () => Promise<void>
 }
 
 interface Moment {
@@ -35,21 +61,69 @@ interface Held {
 
 export async function letHappen(world: World, doors: Doors): Promise<void> {
   const held: Held = { receipts: new Map(), tokens: new Map() }
-  const moments: Moment[] = [
+  const outside = { doors, held }
+  const natural: Moment[] = [
     ...world.visitors.flatMap((visitor) =>
-      visitor.walk.map((look) => ({ at: look.at, happen: () => lookAt(visitor, look, { doors, held }) })),
+      visitor.walk.flatMap((look) =>
+        passedOn(look.at, visitor.heldFor, { doors, happen: () => lookAt(visitor, look, outside) }),
+      ),
     ),
     ...world.visitors.flatMap((visitor) =>
       visitor.copiedAt === null ? [] : [{ at: visitor.copiedAt, happen: () => copy(visitor, doors, held) }],
     ),
     ...world.machines.flatMap((machine) =>
-      machine.events.map((event) => ({ at: event.at, happen: () => report(machine, event, doors, held) })),
+      machine.events.flatMap((event) => [
+        ...passedOn(event.at, event.heldFor, { doors, happen: () => reportUnclear(machine, event, outside) }),
+        ...(event.unclearFor === 0 ? [] : [{ at: event.at + event.unclearFor, happen: () => clear(doors) }]),
+      ]),
     ),
+    ...world.erasures.map((erasure) => ({ at: erasure.at, happen: () => doors.erase(erasedWords(erasure, held)) })),
+    ...daysOf(world).map((at) => ({ at, happen: doors.forget })),
   ]
-  for (const { at, happen } of moments.sort((a, b) => a.at - b.at)) {
-    doors.setTime(at)
+  for (const { at, happen } of natural.toSorted((a, b) => a.at - b.at)) {
+    // What would end later ends with the world.
+    await doors.setTime(Math.min(at, world.endsAt))
     await happen()
   }
+}
+
+interface Happening {
+  readonly doors: Doors
+  readonly happen: () => Promise<void>
+}
+
+/** What happens, and later that the rest of the service gets to know it. */
+function passedOn(at: number, heldFor: number, { doors, happen }: Happening): readonly Moment[] {
+  if (heldFor === 0) return [{ at, happen }]
+  let release = (): Promise<void> => Promise.reject(new Error('it has not happened'))
+  return [
+    { at, happen: async () => void (release = await doors.holdBack(happen)) },
+    { at: at + heldFor, happen: () => release() },
+  ]
+}
+
+/** Those on which the website forgets. */
+function daysOf({ forgetsFrom, machines }: World): readonly number[] {
+  if (forgetsFrom === null) return []
+  const last = Math.max(...machines.flatMap(({ events }) => events.map(({ at }) => at)))
+  return Array.from({ length: Math.ceil((last - forgetsFrom) / DAY) + 1 }, (_, day) => forgetsFrom + day * DAY)
+}
+
+function erasedWords({ machines, visitors }: Erasure, { receipts }: Held): readonly string[] {
+  const named = {
+    '--installation': machines.map(({ id }) => id),
+    '--receipt': visitors.map(({ id }) => receipts.get(id) ?? ''),
+  }
+  return Object.entries(named).flatMap(([flag, names]) => (names.length === 0 ? [] : [flag, names.join(',')]))
+}
+
+async function reportUnclear(machine: Machine, event: MachineEvent, { doors, held }: Outside): Promise<void> {
+  if (event.unclearFor > 0) doors.setClear(false)
+  await report(machine, event, doors, held)
+}
+
+async function clear(doors: Doors): Promise<void> {
+  if (doors.setClear(true)) await doors.settle()
 }
 
 interface Outside {
@@ -73,6 +147,7 @@ async function lookAt(visitor: Visitor, look: PageLook, { doors, held: { receipt
     // A browser that keeps nothing knows a later page by the one before it.
     entry: isFirst ? (forgets ? undefined : true) : false,
     gpc: visitor.isPrivate,
+    identities: identitiesOf(visitor),
     client: { platform: system.says, automation: looker === 'script' ? true : undefined },
     test: visitor.isTest ? await doors.testMark() : undefined,
   }
@@ -81,6 +156,11 @@ async function lookAt(visitor: Visitor, look: PageLook, { doors, held: { receipt
   const receipt = textIn(marker, 'receipt')
   if (look === leadPage(visitor)) receipts.set(visitor.id, receipt)
   if (visitor.keepsMarker) await post(doors, '/v1/visits/activate', { project: WEBSITE, receipt }, caller)
+}
+
+/** The cookie of a network of ads. */
+function identitiesOf({ isKnownToAds, at, id }: Visitor): object | undefined {
+  return isKnownToAds ? { meta: { fbp: `fb.1.${at}.${1_000_000 + id}` } } : undefined
 }
 
 function browserOf(visitor: Visitor): Caller {
@@ -93,14 +173,13 @@ async function copy(visitor: Visitor, doors: Doors, { receipts, tokens }: Held):
   tokens.set(visitor.id, textIn(answer, 'token'))
 }
 
-async function report(machine: Machine, event: MachineEvent, doors: Doors, { receipts, tokens }: Held): Promise<void> {
-  const { lead } = event
-  const proof =
-    lead === null
-      ? { receipts: [] }
-      : lead.by === 'token'
-        ? { receipts: [], handoff: tokens.get(lead.visitor.id) ?? '' }
-        : { receipts: [receipts.get(lead.visitor.id) ?? ''] }
+function proofOf(lead: Lead, { receipts, tokens }: Held): object {
+  if (lead === null) return { receipts: [] }
+  const { id } = lead.visitor
+  return lead.by === 'token' ? { receipts: [], handoff: tokens.get(id) ?? '' } : { receipts: [receipts.get(id) ?? ''] }
+}
+
+async function report(machine: Machine, event: MachineEvent, doors: Doors, held: Held): Promise<void> {
   const body = {
     project: WEBSITE,
     event_id: event.id,
@@ -114,12 +193,20 @@ async function report(machine: Machine, event: MachineEvent, doors: Doors, { rec
     ci: machine.isCi ? true : undefined,
     container: machine.isContainer ? true : undefined,
     test: machine.isTest ? await doors.testMark() : undefined,
-    ...proof,
+    ...proofOf(event.lead, held),
   }
   const agent = machine.agent === '' ? '' : ` agent/${machine.agent}`
   const hook = { origin: null, userAgent: `whence-hook/1.0.0${agent}` }
-  await post(doors, '/v1/events', body, hook)
-  if (event.comesTwice) await post(doors, '/v1/events', body, hook)
+  const tell = (): Promise<unknown> => post(doors, '/v1/events', body, hook)
+  doors.onHook()
+  await tell().catch(async (error: unknown) => {
+    // The service was there, and refused.
+    if (!(error instanceof TypeError)) throw error
+    await doors.whenCutOff()
+    await tell()
+  })
+  if (event.comesTwice) await tell()
+  if (doors.isPatient) await doors.settle()
 }
 
 interface Caller {

@@ -1,7 +1,7 @@
 /** What the service says of a world: the API of its pages, and the command line as JSON and as CSV. */
 
-import type { Ran } from '../bin/support/run-whencectl.ts'
-import type { Counts, Period, Rows } from './book.ts'
+import type { Ran } from '../../bin/support/run-whencectl.ts'
+import type { Counts, Period, Rows } from '../world/book.ts'
 
 export interface Answered {
   readonly total: { readonly installs: Counts; readonly visits: Counts }

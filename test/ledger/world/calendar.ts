@@ -23,6 +23,11 @@ export function startOf(name: StepName, at: number): number {
   return Math.floor((at + AHEAD - first) / long) * long + first - AHEAD
 }
 
+/** Midnight in UTC, by which quotas go. */
+export function startOfUtcDay(at: number): number {
+  return Math.floor(at / DAY) * DAY
+}
+
 /** "2026-11-28". */
 export function dateOf(at: number): string {
   return new Date(at + AHEAD).toISOString().slice(0, 10)

@@ -15,7 +15,7 @@ export interface Entry {
   readonly kind: 'install' | 'upgrade' | 'reinstall'
   readonly machine: Machine
   readonly version: string
-  readonly outcome: 'found' | 'none' | 'not looked up'
+  readonly outcome: 'found' | 'none' | 'not looked up' | 'being decided'
   readonly visitor: Visitor | null
   readonly isCompleted: boolean
   readonly hasRun: boolean
@@ -29,9 +29,10 @@ export interface Book {
 }
 
 /** Without what is in no figure: programs that look at pages, machines on which nobody chose to install, and tests of the house. */
-export function keepBook({ visitors, machines }: World): Book {
+export function keepBook(world: World, now = Infinity): Book {
+  const { visitors, machines } = withoutErased(world)
   const counted = machines.filter(({ isCi, isContainer, isTest }) => !isCi && !isContainer && !isTest)
-  const entries = counted.flatMap(entriesOf)
+  const entries = counted.flatMap((machine) => entriesOf(machine, { world, now }))
   return {
     visitors: visitors.filter(({ looker, isTest }) => looker === 'person' && !isTest),
     entries,
@@ -39,25 +40,72 @@ export function keepBook({ visitors, machines }: World): Book {
   }
 }
 
-/** With the installs of every machine. What visits led to is without those. */
-export function keepBookOfAll(world: World): Book {
-  return { ...keepBook(world), entries: world.machines.flatMap(entriesOf) }
+/** How many requests that quotas count came within the period: page views of all but crawlers, and events of all machines. */
+export function trackedIn(world: World, period: Period) {
+  const { visitors, machines } = withoutErased(world)
+  const looks = visitors.flatMap(({ looker, walk }) => (looker === 'crawler' ? [] : walk))
+  const events = machines.flatMap((machine) => machine.events)
+  const among = (all: readonly { readonly at: number }[]): number => all.filter(({ at }) => isIn(period, at)).length
+  return { pageViews: among(looks), events: among(events) }
 }
 
-interface Judged {
+/** With the installs of every machine. What visits led to is without those. */
+export function keepBookOfAll(world: World): Book {
+  const { machines } = withoutErased(world)
+  return { ...keepBook(world), entries: machines.flatMap((machine) => entriesOf(machine, { world, now: Infinity })) }
+}
+
+/**
+ * With a machine its events go, and the page views that only they name; with a page view all events that name it. What else the machine and the
+ * visitor did stays.
+ */
+function withoutErased(world: World): Pick<World, 'visitors' | 'machines'> {
+  const erased = new Set(world.erasures.flatMap(({ machines }) => machines))
+  const asked = new Set(world.erasures.flatMap(({ visitors }) => visitors))
+  const naming = (machine: Machine): readonly (Visitor | null)[] =>
+    judgedEvents(machine, world).map(({ visitor }) => visitor)
+  const named = new Set([...erased].flatMap(naming))
+  const namedByOthers = new Set(world.machines.filter((machine) => !erased.has(machine)).flatMap(naming))
+  const isErased = (visitor: Visitor | null): boolean =>
+    visitor !== null && (asked.has(visitor) || (named.has(visitor) && !namedByOthers.has(visitor)))
+  return {
+    visitors: world.visitors.flatMap((visitor) => (isErased(visitor) ? withoutLead(visitor) : [visitor])),
+    machines: world.machines
+      .filter((machine) => !erased.has(machine))
+      .map((machine) => ({
+        ...machine,
+        events: judgedEvents(machine, world).flatMap(({ event, visitor }) => (isErased(visitor) ? [] : [event])),
+      })),
+  }
+}
+
+/** Whoever keeps nothing between pages has no other page view that begins a visit. */
+function withoutLead(visitor: Visitor): readonly Visitor[] {
+  const walk = visitor.walk.filter((look) => look !== leadPage(visitor))
+  return walk.length === 0 || visitor.forgets ? [] : [{ ...visitor, walk, copiedAt: null }]
+}
+
+interface Judging {
+  readonly world: Pick<World, 'forgetsFrom'>
+  readonly now: number
+}
+
+/** An event of a machine, what it is among the others, and the visit that it can be led back to by itself. */
+export interface Judged {
   readonly event: MachineEvent
   readonly kind: Entry['kind'] | null
   readonly visitor: Visitor | null
 }
 
-function entriesOf(machine: Machine): readonly Entry[] {
-  const events = judged(machine)
+function entriesOf(machine: Machine, { world, now }: Judging): readonly Entry[] {
+  const events = judgedEvents(machine, world)
   return events.flatMap((each): readonly Entry[] => {
     const { event, kind } = each
     if (kind === null) return []
-    const visitor = kind === 'install' ? visitorOfInstall(each, events) : each.visitor
+    const visitor = kind === 'install' ? decidingEvent(each, events).visitor : each.visitor
     const completion = kind === 'install' ? completionOf(each, events) : null
-    const isLookedUp = machine.method !== 'old'
+    const isDecided = event.at + event.unclearFor <= now || visitor === null
+    const found = visitor === null ? 'none' : 'found'
     return [
       {
         id: event.id,
@@ -65,8 +113,8 @@ function entriesOf(machine: Machine): readonly Entry[] {
         kind,
         machine,
         version: event.version,
-        outcome: !isLookedUp ? 'not looked up' : visitor === null ? 'none' : 'found',
-        visitor,
+        outcome: machine.method === 'old' ? 'not looked up' : isDecided ? found : 'being decided',
+        visitor: isDecided ? visitor : null,
         isCompleted: completion !== null,
         hasRun: completion !== null && events.some((other) => isRunNear(completion, other.event)),
       },
@@ -75,18 +123,31 @@ function entriesOf(machine: Machine): readonly Entry[] {
 }
 
 /** The first that finished or ran is the install; another version after that is an upgrade; any other finished one is a reinstall. */
-function judged(machine: Machine): readonly Judged[] {
-  const seen: Judged[] = []
+export function judgedEvents(machine: Machine, world: Pick<World, 'forgetsFrom'>): readonly Judged[] {
+  let seen: Judged[] = []
+  const all: Judged[] = []
   let install: MachineEvent | null = null
   let version = ''
   for (const event of machine.events) {
+    if (isUnknown(event, seen.at(-1)?.event, world)) {
+      seen = []
+      install = null
+      version = ''
+    }
     const said = event.what === 'install_started' ? '' : bare(event.version)
     const kind = kindOfNext(event, { install, isOther: said !== '' && version !== '' && said !== version })
     if (kind === 'install') install = event
     if (said !== '') version = said
-    seen.push({ event, kind, visitor: ownVisitor(machine, event, seen) })
+    const judged = { event, kind, visitor: ownVisitor(machine, event, seen) }
+    seen.push(judged)
+    all.push(judged)
   }
-  return seen
+  return all
+}
+
+/** Nothing is kept of the machine when this arrives. */
+function isUnknown({ at }: MachineEvent, last: MachineEvent | undefined, { forgetsFrom }: Pick<World, 'forgetsFrom'>) {
+  return forgetsFrom !== null && at >= forgetsFrom && last !== undefined && at - last.at > MONTH
 }
 
 function bare(version: string): string {
@@ -121,12 +182,13 @@ function provenBy(lead: Lead, at: number): Visitor | null {
   return lead.by === 'token' || lead.visitor.keepsMarker ? lead.visitor : null
 }
 
-function visitorOfInstall(install: Judged, events: readonly Judged[]): Visitor | null {
-  if (install.visitor !== null) return install.visitor
+/** Of an install that came from nowhere, the first later event within a week that has a visit; else itself. */
+export function decidingEvent(install: Judged, events: readonly Judged[]): Judged {
+  if (install.visitor !== null) return install
   const later = events.find(
     ({ event, visitor }) => visitor !== null && event.at > install.event.at && event.at - install.event.at <= WEEK,
   )
-  return later?.visitor ?? null
+  return later ?? install
 }
 
 /** The event by which the installer of this install came to its end. */
@@ -174,7 +236,7 @@ export function countEntries(entries: readonly Entry[]): Counts {
     matched: having(({ outcome }) => outcome === 'found'),
     unmatched: having(({ outcome }) => outcome === 'none'),
     counted: having(({ outcome }) => outcome === 'not looked up'),
-    pending: 0,
+    pending: having(({ outcome }) => outcome === 'being decided'),
     known_source: having(({ visitor }) => visitor !== null && visitor.way.called.source !== ''),
     completed: having(({ isCompleted }) => isCompleted),
     ran: having(({ hasRun }) => hasRun),
@@ -253,6 +315,7 @@ export function rowsBy(book: Book, dimension: string, period: Period): Rows {
   const entryRow = (entry: Entry): string => {
     if (ofMachine !== undefined) return named(dimension, ofMachine(entry))
     if (entry.outcome === 'not looked up') return 'not_looked_up '
+    if (entry.outcome === 'being decided') return 'pending '
     return entry.visitor === null || ofVisitor === undefined ? 'no_visit ' : named(dimension, ofVisitor(entry.visitor))
   }
   const byEntry = Map.groupBy(entries, entryRow)

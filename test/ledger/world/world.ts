@@ -108,7 +108,12 @@ export interface PageLook {
   readonly page: string
 }
 
-export interface Visitor {
+/** What a process of the service has answered, and can pass on to the others only so much later; 0: at once. */
+interface PassedOn {
+  readonly heldFor: number
+}
+
+export interface Visitor extends PassedOn {
   readonly id: number
   readonly at: number
   readonly way: Way
@@ -124,6 +129,8 @@ export interface Visitor {
   readonly isTest: boolean
   /** The browser keeps a marker. */
   readonly keepsMarker: boolean
+  /** A network of ads knows the browser, and the website lets it. */
+  readonly isKnownToAds: boolean
   /** The install command was copied, at this time. */
   readonly copiedAt: number | null
 }
@@ -131,7 +138,7 @@ export interface Visitor {
 /** How an event of a machine can be led back to a visitor. */
 export type Lead = { readonly by: 'token' | 'marker'; readonly visitor: Visitor } | null
 
-export interface MachineEvent {
+export interface MachineEvent extends PassedOn {
   readonly id: string
   readonly at: number
   readonly what: 'install_started' | 'install_completed' | 'first_run'
@@ -139,6 +146,8 @@ export interface MachineEvent {
   readonly lead: Lead
   /** The hook's request arrives a second time, as a proxy may send it. */
   readonly comesTwice: boolean
+  /** What receipts say cannot be looked up so long from the event on; 0: it can. */
+  readonly unclearFor: number
 }
 
 export interface Machine {
@@ -158,14 +167,26 @@ export interface Machine {
   readonly events: readonly MachineEvent[]
 }
 
+/** People want their data erased: that of machines, or of visitors by the page from which an install could be led back. */
+export interface Erasure {
+  readonly at: number
+  readonly machines: readonly Machine[]
+  readonly visitors: readonly Visitor[]
+}
+
 export interface World {
   readonly visitors: readonly Visitor[]
   readonly machines: readonly Machine[]
+  readonly erasures: readonly Erasure[]
+  /** From this day on the website keeps thirty days; null: it keeps all of the world. */
+  readonly forgetsFrom: number | null
+  /** By then everything has come that was held back. */
+  readonly endsAt: number
 }
 
 /** The same world for the same seed. `startAt` and all that follows are Unix ms. */
-export function liveThrough(seed: number, { startAt, days, visitors }: WorldSize): World {
-  const dice = diceOf(seed)
+export function liveThrough(seed: number, { startAt, days, visitors, isTroubled = false }: WorldSize): World {
+  const dice = diceOf(seed, isTroubled)
   const people = Array.from({ length: visitors }, (_, id) => visitorOf(dice, { id, startAt, days }))
   const copied = people.filter(({ copiedAt }) => copiedAt !== null)
   const marked = people.filter(({ keepsMarker, looker }) => keepsMarker && looker !== 'crawler')
@@ -180,13 +201,31 @@ export function liveThrough(seed: number, { startAt, days, visitors }: WorldSize
   const strangers = Math.floor(visitors / 6)
   for (let each = 0; each < strangers; each += 1) add(null, startAt + dice.below(days * DAY))
   const endAt = startAt + days * DAY
-  return { visitors: people, machines: machines.map((machine) => until(endAt, machine)) }
+  const lived = machines.map((machine) => until(endAt, machine))
+  if (!isTroubled) return { visitors: people, machines: lived, erasures: [], forgetsFrom: null, endsAt: endAt }
+  const forgetsFrom = startAt + (days - 6) * DAY
+  // Whoever wants it has been there.
+  const shy = people.filter(
+    ({ keepsMarker, copiedAt }) => keepsMarker && copiedAt !== null && copiedAt < forgetsFrom + 3 * DAY,
+  )
+  return {
+    visitors: people,
+    machines: lived,
+    erasures: [
+      { at: forgetsFrom + 2 * DAY, machines: lived.filter((_, at) => at % 9 === 0), visitors: [] },
+      { at: forgetsFrom + 3 * DAY, machines: [], visitors: shy.filter((_, at) => at % 4 === 0) },
+    ],
+    forgetsFrom,
+    endsAt: endAt,
+  }
 }
 
 interface WorldSize {
   readonly startAt: number
   readonly days: number
   readonly visitors: number
+  /** Things come late, cannot be decided at once, are erased and expire. */
+  readonly isTroubled?: boolean
 }
 
 function after(at: number | null, dice: Dice): number {
@@ -217,6 +256,8 @@ function visitorOf(
     isPrivate: dice.oneIn(6),
     isTest: looker === 'person' && dice.oneIn(20),
     keepsMarker: looker !== 'crawler' && !dice.oneIn(4),
+    isKnownToAds: !dice.oneIn(3),
+    heldFor: dice.trouble(6, 2 * DAY),
     copiedAt: looker !== 'crawler' && dice.oneIn(3) ? leadAt + 1_000 + dice.below(HOUR) : null,
   }
 }
@@ -270,6 +311,8 @@ function eventsOf(
       at: at + inMs,
       what,
       comesTwice: dice.oneIn(10),
+      heldFor: dice.trouble(5, 3 * DAY),
+      unclearFor: more.lead === null ? 0 : dice.trouble(3, HOUR / 2),
       ...more,
     })
   const version = dice.pick(['1.4.0', '1.5.0', ''])
@@ -289,6 +332,9 @@ function eventsOf(
   }
   if (dice.oneIn(5)) add('install_completed', 30 * HOUR, { lead: null, version: '2.0.0' })
   if (dice.oneIn(6)) add('install_completed', 50 * HOUR, { lead: null, version: dice.oneIn(2) ? 'v2.0.0' : version })
+  // So much later that only what is kept of the machine tells what it is.
+  if (dice.trouble(3, 1) > 0) add('install_completed', 25 * DAY, { lead: null, version: '3.0.0' })
+  if (dice.trouble(3, 1) > 0) add('install_completed', 33 * DAY, { lead: null, version: '3.1.0' })
   return events
 }
 
@@ -296,10 +342,12 @@ interface Dice {
   readonly below: (bound: number) => number
   readonly oneIn: (count: number) => boolean
   readonly pick: <T>(of: readonly T[]) => T
+  /** For one in so many something between half as long and as long; 0 for the others, and where there is no trouble. */
+  readonly trouble: (count: number, longest: number) => number
 }
 
 /** Marsaglia's xorshift of 32 bits. */
-function diceOf(seed: number): Dice {
+function diceOf(seed: number, isTroubled: boolean): Dice {
   let state = (seed * 2_654_435_761) >>> 0 || 1
   const next = (): number => {
     state ^= state << 13
@@ -313,6 +361,8 @@ function diceOf(seed: number): Dice {
   return {
     below,
     oneIn: (count) => below(count) === 0,
+    trouble: (count, longest) =>
+      isTroubled && below(count) === 0 ? Math.ceil(longest / 2) + below(Math.ceil(longest / 2)) : 0,
     pick: (of) => {
       const picked = of[below(of.length)]
       if (picked === undefined) throw new Error('there is nothing to pick from')

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { Words } from '../service/asking.ts'
 import {
   DIMENSIONS,
   keepBook,
@@ -12,11 +13,11 @@ import {
   type Counts,
   type Period,
   type Rows,
-} from './book.ts'
-import { choiceText, chosen, CHOICES, isOfVisits, type Choice } from './choice.ts'
-import { stepNameOf, stepsIn } from './calendar.ts'
-import { PERIODS, wordsOf, type Ledger, type Words } from './stage.ts'
-import { answeredByApi, counts, INSTALLS, VISITS, type Answered, type Row } from './surfaces.ts'
+} from '../world/book.ts'
+import { choiceText, chosen, CHOICES, isOfVisits, type Choice } from '../world/choice.ts'
+import { stepNameOf, stepsIn } from '../world/calendar.ts'
+import { USUAL, wordsOf, type Ledger, type Spans } from '../service/stage.ts'
+import { answeredByApi, counts, INSTALLS, VISITS, type Answered, type Row } from '../service/surfaces.ts'
 
 const isSome = (counts: Counts): boolean => Object.values(counts).some((count) => count > 0)
 /** Of rows that count any. */
@@ -25,7 +26,7 @@ const visitsOf = (rows: Rows) =>
     [...rows].flatMap(([row, { visits }]) => (visits !== null && isSome(visits) ? [[row, visits]] : [])),
   )
 
-export function sourcesSuite(ledgerOf: () => Ledger): void {
+export function sourcesSuite(ledgerOf: () => Ledger, { periods }: Spans = USUAL): void {
   let book: Book
   /** With installs from CI, containers and tests. */
   let whole: Book
@@ -58,7 +59,7 @@ export function sourcesSuite(ledgerOf: () => Ledger): void {
     return sums
   }
 
-  for (const [name, period] of Object.entries(PERIODS)) {
+  for (const [name, period] of Object.entries(periods)) {
     it(`has the totals of the pages, over ${name}`, async () => {
       expect((await asked('source', period)).total).to.deep.equal(totalOf(book, period))
     })
@@ -66,7 +67,7 @@ export function sourcesSuite(ledgerOf: () => Ledger): void {
 
   for (const dimension of DIMENSIONS) {
     it(`has every row of the page Sources by ${dimension}, and they add up`, async () => {
-      for (const [name, period] of Object.entries(PERIODS)) {
+      for (const [name, period] of Object.entries(periods)) {
         const { rows, total } = await asked(dimension, period)
         const kept = rowsBy(book, dimension, period)
         expect(Object.fromEntries(rows), name).to.deep.equal(Object.fromEntries(kept))
@@ -80,7 +81,7 @@ export function sourcesSuite(ledgerOf: () => Ledger): void {
     const filter = choices.map(choiceText)
     it(`has the visits and installs of ${filter.join(' and ')}`, async () => {
       const kept = chosen(book, choices)
-      for (const [name, period] of Object.entries(PERIODS)) {
+      for (const [name, period] of Object.entries(periods)) {
         const { rows, total } = await asked('medium', period, { filter })
         const mustBe = totalOf(kept, period)
         expect(total.installs, name).to.deep.equal(mustBe.installs)
@@ -98,7 +99,7 @@ export function sourcesSuite(ledgerOf: () => Ledger): void {
 
     it(`has the totals of Match rate and the steps of Funnel of ${filter.join(' and ')}`, async () => {
       const kept = chosen(book, choices)
-      for (const [name, period] of Object.entries(PERIODS)) {
+      for (const [name, period] of Object.entries(periods)) {
         const match = (await ledgerOf().read('match', { ...wordsOf(period), filter })) as { readonly total: Row }
         expect(counts(match.total, INSTALLS), name).to.deep.equal(totalOf(kept, period).installs)
         const funnel = (await ledgerOf().read('funnel', { ...wordsOf(period), filter })) as {
@@ -118,7 +119,7 @@ export function sourcesSuite(ledgerOf: () => Ledger): void {
   }
 
   it('has the installs of CI, containers and tests beside the others if they are asked for, and the same visits', async () => {
-    for (const [name, period] of Object.entries(PERIODS)) {
+    for (const [name, period] of Object.entries(periods)) {
       for (const dimension of ['source', 'page', 'country'] as const) {
         const body = await ledgerOf().read('sources', { by: dimension, ...wordsOf(period), leftOut: 'include' })
         const { rows, total } = answeredByApi(body as Parameters<typeof answeredByApi>[0])
