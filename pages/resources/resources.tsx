@@ -5,8 +5,7 @@ import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { DESTINATION_GUIDES } from '../../domain/onboarding/destination-guides.ts'
-import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -103,7 +102,7 @@ function StepByStep({ organization }: { readonly organization: string }): ReactN
   return (
     <p className="checks">
       Connect step by step:
-      {DESTINATION_GUIDES.map(({ provider }) => (
+      {PROVIDER_IDS.map((provider) => (
         <Link key={provider} to="/app/$organization/connect/$provider" params={{ organization, provider }}>
           {PROVIDER_DESCRIPTORS[provider].name}
         </Link>
