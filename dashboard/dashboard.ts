@@ -202,7 +202,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const { directory, inventory, writer } = roster
   const { discovery, claimRules: rules, pins } = entrance
   const { nowMs, randomness, logger, metrics, clock, elapsedMs } = surroundings
-  const { billing, outbox, choices, shareDocument } = services
+  const { billing, outbox, choices, shareDocument, fetchPage, tryDestination } = services
   const { baseUrl, streams } = site
   const { personId, signInHash } = keys
   const noteActivity = createActivity({ eventLog, randomness, nowMs })
@@ -248,10 +248,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
         { directory, keys },
       ),
       ...passAdminHandlers({ directory, writing }),
-      ...setUpCallHandlers(
-        { directory, hotState, fetchPage: services.fetchPage, site, elapsedMs },
-        { directory, hotState, tryDestination: services.tryDestination },
-      ),
+      ...setUpCallHandlers({ directory, hotState, fetchPage, tryDestination, site, elapsedMs }),
       ...sharedHandlers({ sharedFigures: reading.sharedFigures, shareDocument, elapsedMs }),
       ...weeklyMailHandlers({ roster, trail, choices, hasMail: outbox !== null }),
       ...logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }),

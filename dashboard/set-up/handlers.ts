@@ -19,8 +19,8 @@ export function setUpReadHandlers({ scope, clock }: SetUpReadParts) {
 }
 
 /** They call what is outside. */
-export function setUpCallHandlers(page: PageCheckParts, trial: TrialParts) {
-  return { checkPage: checkPageOf(page), tryDestination: tryDestinationOf(trial) } satisfies Partial<
+export function setUpCallHandlers(parts: PageCheckParts & TrialParts) {
+  return { checkPage: checkPageOf(parts), tryDestination: tryDestinationOf(parts) } satisfies Partial<
     HandlersOf<typeof SET_UP_ROUTES>
   >
 }

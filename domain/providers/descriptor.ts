@@ -4,6 +4,7 @@
  */
 
 import type { JsonSchema } from '../schema/json-schema.ts'
+import type { ProviderGuide } from './guide.ts'
 
 /** How an identifier is sent and stored. A `moment` comes as Unix ms or as a date, and is stored as Unix ms. */
 export type IdentifierKind = 'text' | 'long text' | 'text or number' | 'moment'
@@ -30,6 +31,8 @@ export interface ProviderDescriptor {
   /** Its website, as a source of visits. */
   readonly site?: ProviderSite
   readonly block: ProviderBlock
+  /** Step by step to a destination; without it there is the plain form alone. */
+  readonly guide?: ProviderGuide
   /** The address of its API. */
   readonly api: ProviderAddress
   /** The address that issues access tokens, if requests need one. */

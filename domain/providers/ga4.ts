@@ -2,6 +2,7 @@
 
 import { hours, keyRef } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
+import { guideSecret, guideSetting } from './guide.ts'
 
 export const ga4 = {
   id: 'ga4',
@@ -38,6 +39,38 @@ export const ga4 = {
       },
     },
     secret: { refField: 'apiSecretRef', credential: 'apiSecret' },
+  },
+  guide: {
+    before: [
+      'Your website carries the Google tag of the stream: it sets the cookie by which GA4 knows a visitor.',
+      'Under Admin, Custom definitions, add install_path, platform and install_kind with the scope Event: GA4 shows parameters only then.',
+    ],
+    settings: [
+      guideSetting({
+        name: 'measurementId',
+        label: 'Measurement ID',
+        where: 'In Google Analytics: Admin, Data collection and modification, Data streams, your web stream.',
+        example: 'G-ABC1234567',
+        meant: (pasted) => pasted.toUpperCase(),
+      }),
+    ],
+    ways: [
+      {
+        title: 'An API secret',
+        fields: [
+          guideSecret({
+            name: 'api-secret',
+            label: 'Secret value',
+            where: 'On the page of that stream: Measurement Protocol API secrets, Create.',
+            example: 'AbCdEfGhIjKlMnOpQrStUv',
+          }),
+        ],
+      },
+    ],
+    after: [
+      'Reports, Realtime shows install_completed within seconds, other reports within a day.',
+      'With the first install, mark install_completed as a key event under Admin, Events.',
+    ],
   },
   api: { url: 'https://www.google-analytics.com', setting: 'ga4Url', what: 'GA4' },
 } as const satisfies ProviderDescriptor

@@ -2,6 +2,7 @@
 
 import { days, digits, hours, keyRef, limitedDataUse, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
+import { plainDigits, guideSecret, guideSetting } from './guide.ts'
 
 export const meta = {
   id: 'meta',
@@ -34,6 +35,44 @@ export const meta = {
       },
     },
     secret: { refField: 'accessTokenRef', credential: 'accessToken' },
+  },
+  guide: {
+    before: ['A dataset (pixel) in Events Manager, whose pixel is on your website.'],
+    settings: [
+      guideSetting({
+        name: 'pixelId',
+        label: 'Dataset ID',
+        where: 'In Events Manager: Datasets, your dataset, Settings.',
+        example: '1234567890123456',
+        meant: plainDigits,
+      }),
+      guideSetting({
+        name: 'testEventCode',
+        label: 'Test event code',
+        where:
+          'In Events Manager: your dataset, Test events, Server. A trial is shown there; without a code it is only checked here.',
+        example: 'TEST12345',
+        isOptional: true,
+      }),
+    ],
+    ways: [
+      {
+        title: 'An access token',
+        fields: [
+          guideSecret({
+            name: 'access-token',
+            label: 'Access token',
+            where:
+              'In the same Settings: Conversions API, Set up with Dataset Quality API or manually, Generate access token.',
+            example: 'EAAB…',
+          }),
+        ],
+      },
+    ],
+    after: [
+      'Events Manager, Overview shows CLIInstall, received from the server, within half an hour.',
+      'Make a custom conversion from CLIInstall to optimise campaigns for it.',
+    ],
   },
   api: { url: 'https://graph.facebook.com', setting: 'metaUrl', what: 'Meta' },
 } as const satisfies ProviderDescriptor

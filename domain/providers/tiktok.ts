@@ -2,6 +2,7 @@
 
 import { days, hours, keyRef, limitedDataUse, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
+import { guideSecret, guideSetting } from './guide.ts'
 
 export const tiktok = {
   id: 'tiktok',
@@ -29,6 +30,39 @@ export const tiktok = {
       },
     },
     secret: { refField: 'accessTokenRef', credential: 'accessToken' },
+  },
+  guide: {
+    before: ['A pixel in Events Manager (Web), which is on your website.'],
+    settings: [
+      guideSetting({
+        name: 'pixelCode',
+        label: 'Pixel ID',
+        where: 'In TikTok Ads Manager: Tools, Events, Web events, Manage; below the name of the pixel.',
+        example: 'C4ABCDE1234567890XYZ',
+        meant: (pasted) => pasted.toUpperCase(),
+      }),
+      guideSetting({
+        name: 'testEventCode',
+        label: 'Test event code',
+        where: 'On the page of the pixel: Test events. A trial is shown there; without a code it is only checked here.',
+        example: 'TEST12345',
+        isOptional: true,
+      }),
+    ],
+    ways: [
+      {
+        title: 'An access token',
+        fields: [
+          guideSecret({
+            name: 'access-token',
+            label: 'Access token',
+            where: 'On the page of the pixel: Settings, Events API, Generate access token.',
+            example: '0123456789abcdef…',
+          }),
+        ],
+      },
+    ],
+    after: ['The page of the pixel, Overview, shows Download from the server, some minutes after the first install.'],
   },
   api: { url: 'https://business-api.tiktok.com', setting: 'tiktokUrl', what: 'TikTok' },
 } as const satisfies ProviderDescriptor

@@ -2,6 +2,7 @@
 
 import { days, hours, keyRef, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
+import { guideSecret, guideSetting } from './guide.ts'
 
 export const x = {
   id: 'x',
@@ -31,6 +32,37 @@ export const x = {
       },
     },
     secret: { refField: 'pixelTokenRef', credential: 'pixelToken' },
+  },
+  guide: {
+    before: ['A conversion event in Events Manager: Add events, with the type Download or Custom.'],
+    settings: [
+      guideSetting({
+        name: 'pixelId',
+        label: 'Pixel ID',
+        where: 'In X Ads: Tools, Events Manager, your event source.',
+        example: 'o87ne',
+      }),
+      guideSetting({
+        name: 'eventId',
+        label: 'Event ID',
+        where: 'There, the ID of the event: tw, the pixel, and a name of its own.',
+        example: 'tw-o87ne-abc12',
+      }),
+    ],
+    ways: [
+      {
+        title: 'A pixel token',
+        fields: [
+          guideSecret({
+            name: 'pixel-token',
+            label: 'Access token',
+            where: 'In Events Manager: Install pixel, Manual, Conversions API, Generate access token.',
+            example: 'abc123…',
+          }),
+        ],
+      },
+    ],
+    after: ['Events Manager shows the event as active within a day of the first install.'],
   },
   api: { url: 'https://ads-api.x.com', setting: 'xUrl', what: 'X' },
 } as const satisfies ProviderDescriptor

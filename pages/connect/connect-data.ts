@@ -1,13 +1,9 @@
 /** The values that connect a destination, what the provider said to them, and the destination that is made of them. */
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import {
-  readPasted,
-  type DestinationGuide,
-  type GuideField,
-  type GuideWay,
-} from '../../domain/onboarding/destination-guides.ts'
-import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
+import { readPasted } from '../../domain/onboarding/pasted-value.ts'
+import type { GuideField, GuideWay, ProviderGuide } from '../../domain/providers/guide.ts'
+import { PROVIDER_DESCRIPTORS, type ProviderId } from '../../domain/providers/index.ts'
 import { ask, path } from '../data/ask.ts'
 import { keepSecret, save, type ResourceRow, type ResourceSpec, type StoredResource } from '../data/resources.ts'
 
@@ -21,7 +17,18 @@ export interface ReadValues {
   readonly faults: Readonly<Record<string, string>>
 }
 
-export function readValues({ provider, settings }: DestinationGuide, way: GuideWay, typed: Typed): ReadValues {
+/** A provider, and the way to connect it. */
+export interface Guided {
+  readonly provider: ProviderId
+  readonly guide: ProviderGuide
+}
+
+/** Undefined: there is the plain form alone. */
+export function guideTo(provider: ProviderId): ProviderGuide | undefined {
+  return PROVIDER_DESCRIPTORS[provider].guide
+}
+
+export function readValues({ provider, guide: { settings } }: Guided, way: GuideWay, typed: Typed): ReadValues {
   const faults: Record<string, string> = {}
   const valuesOf = (fields: readonly GuideField[]): Record<string, string> => {
     const values: Record<string, string> = {}
@@ -35,23 +42,22 @@ export function readValues({ provider, settings }: DestinationGuide, way: GuideW
   return { settings: valuesOf(settings), secrets: valuesOf(way.fields), faults }
 }
 
-export interface ConnectPlace {
+export interface ConnectPlace extends Guided {
   readonly organization: string
   readonly website: ResourceRow
-  readonly guide: DestinationGuide
 }
 
 export type Trial = JsonFrom<'tryDestination'>
 
 /** Sends a marked test event, which counts nowhere. */
 export function tryValues(
-  { organization, website, guide }: ConnectPlace,
+  { organization, website, provider }: ConnectPlace,
   { settings, secrets }: ReadValues,
 ): Promise<Trial> {
   const address = '/api/organizations/:organization/websites/:website/destination-trials'
   return ask(path(address, { organization, website: websiteId(website) }), {
     method: 'POST',
-    body: { provider: guide.provider, settings, values: secrets },
+    body: { provider, settings, values: secrets },
   })
 }
 
@@ -62,16 +68,16 @@ function websiteId({ spec: { id }, name }: ResourceRow): string {
 
 /** Credentials first, then the destination, whose deliveries are only validated. */
 export async function connect(
-  { organization, website, guide }: ConnectPlace,
+  { organization, website, provider }: ConnectPlace,
   { settings, secrets }: ReadValues,
 ): Promise<StoredResource> {
   const wanted = { organization, kind: 'Destination', stored: null, name: '' } as const
   const secret = await keepSecret({ ...wanted, spec: {} }, secrets)
-  return save({ ...wanted, spec: connectedSpec({ guide, website, settings, secret, secrets }) })
+  return save({ ...wanted, spec: connectedSpec({ provider, website, settings, secret, secrets }) })
 }
 
 interface Connected {
-  readonly guide: DestinationGuide
+  readonly provider: ProviderId
   readonly website: { readonly name: string }
   readonly settings: Readonly<Record<string, string>>
   /** Name of the Secret. */
@@ -79,14 +85,14 @@ interface Connected {
   readonly secrets: Readonly<Record<string, string>>
 }
 
-export function connectedSpec({ guide, website, settings, secret, secrets }: Connected): ResourceSpec {
-  const { name: displayName, block } = PROVIDER_DESCRIPTORS[guide.provider]
+export function connectedSpec({ provider, website, settings, secret, secrets }: Connected): ResourceSpec {
+  const { name: displayName, block } = PROVIDER_DESCRIPTORS[provider]
   const [key] = Object.keys(secrets)
   const ref = 'credential' in block.secret ? { name: secret, key } : { name: secret }
   return {
     websiteRef: { name: website.name },
     displayName,
-    provider: guide.provider,
+    provider,
     mode: 'Validate',
     [block.field]: { ...settings, [block.secret.refField]: ref },
   }

@@ -5,10 +5,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
-import { DESTINATION_GUIDES, type DestinationGuide, type GuideWay } from '../../domain/onboarding/destination-guides.ts'
-import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
+import type { GuideWay, ProviderGuide } from '../../domain/providers/guide.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
-import { resourcesQuery, type ResourceRow, type StoredResource } from '../data/resources.ts'
+import { resourcesQuery, type StoredResource } from '../data/resources.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Empty, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
 import { Unsaved } from '../parts/unsaved.tsx'
@@ -19,9 +19,11 @@ import { useOrganization, type OwnOrganization } from '../shell/organization.tsx
 import {
   connect,
   connectedSpec,
+  guideTo,
   readValues,
   tryValues,
   type ConnectPlace,
+  type Guided,
   type ReadValues,
   type Typed,
 } from './connect-data.ts'
@@ -31,26 +33,27 @@ import { TrialAnswer } from './trial-answer.tsx'
 
 export function ConnectPage(): ReactNode {
   const organization = useOrganization()
-  const { provider } = useParams({ strict: false })
+  const { provider: asked } = useParams({ strict: false })
   if (organization === null) return null
-  const guide = DESTINATION_GUIDES.find((each) => each.provider === provider)
-  if (guide === undefined) return <NotFound />
+  const provider = PROVIDER_IDS.find((each) => each === asked)
+  const guide = provider === undefined ? undefined : guideTo(provider)
+  if (provider === undefined || guide === undefined) return <NotFound />
   return (
     <Page
-      title={`Connect ${PROVIDER_DESCRIPTORS[guide.provider].name}`}
+      title={`Connect ${PROVIDER_DESCRIPTORS[provider].name}`}
       question="Which values does it need, and does it take them?"
     >
-      <Connect key={guide.provider} organization={organization} guide={guide} />
+      <Connect key={provider} organization={organization} guided={{ provider, guide }} />
     </Page>
   )
 }
 
 interface ConnectProps {
   readonly organization: OwnOrganization
-  readonly guide: DestinationGuide
+  readonly guided: Guided
 }
 
-function Connect({ organization, guide }: ConnectProps): ReactNode {
+function Connect({ organization, guided }: ConnectProps): ReactNode {
   const { data: websites, error } = useQuery(resourcesQuery(organization.id, 'Website'))
   const [chosen, setChosen] = useState<string | null>(null)
   const [made, setMade] = useState<StoredResource | null>(null)
@@ -60,10 +63,10 @@ function Connect({ organization, guide }: ConnectProps): ReactNode {
   const website = websites.find(({ name }) => name === chosen) ?? websites[0]
   if (website === undefined)
     return <Empty title="There is no website yet">A destination gets the installs of one.</Empty>
-  if (made !== null) return <GoLive organization={organization} guide={guide} made={made} />
+  if (made !== null) return <GoLive organization={organization} guided={guided} made={made} />
   return (
     <>
-      <Before guide={guide} organization={organization.id} />
+      <Before guide={guided.guide} organization={organization.id} />
       {websites.length > 1 && (
         <Select
           label="Website"
@@ -74,18 +77,12 @@ function Connect({ organization, guide }: ConnectProps): ReactNode {
           onChange={setChosen}
         />
       )}
-      <ConnectValues place={{ organization: organization.id, website, guide }} onMade={setMade} />
+      <ConnectValues place={{ organization: organization.id, website, ...guided }} onMade={setMade} />
     </>
   )
 }
 
-function Before({
-  guide,
-  organization,
-}: {
-  readonly guide: DestinationGuide
-  readonly organization: string
-}): ReactNode {
+function Before({ guide, organization }: { readonly guide: ProviderGuide; readonly organization: string }): ReactNode {
   return (
     <section className="card" aria-labelledby="before">
       <h2 id="before">Before you begin</h2>
@@ -117,7 +114,7 @@ function ConnectValues({ place, onMade }: ConnectValuesProps): ReactNode {
   const [typed, setTyped] = useState<Typed>({})
   const [judged, setJudged] = useState<ReadonlySet<string>>(new Set())
   const [way, setWay] = useState<GuideWay>(guide.ways[0])
-  const values = readValues(guide, way, typed)
+  const values = readValues(place, way, typed)
   const text = JSON.stringify([website.name, values])
   const trial = useMutation({
     mutationFn: async (wanted: ReadValues) => ({ of: text, answer: await tryValues(place, wanted) }),
@@ -161,18 +158,18 @@ function ConnectValues({ place, onMade }: ConnectValuesProps): ReactNode {
         )}
       </div>
       <Problem error={trial.error ?? making.error} />
-      {answer !== null && <TrialAnswer answer={answer} provider={guide.provider} />}
+      {answer !== null && <TrialAnswer answer={answer} provider={place.provider} />}
       <details>
         <summary>The same as YAML</summary>
-        <Snippet what="the YAML" text={connectedYaml(guide, website, values)} />
+        <Snippet what="the YAML" text={connectedYaml(place, values)} />
       </details>
     </form>
   )
 }
 
 /** With a Secret that is still to be made. */
-function connectedYaml(guide: DestinationGuide, website: ResourceRow, { settings, secrets }: ReadValues): string {
-  const name = guide.provider.replaceAll('_', '-')
-  const spec = connectedSpec({ guide, website, settings, secret: name, secrets })
+function connectedYaml({ provider, website }: ConnectPlace, { settings, secrets }: ReadValues): string {
+  const name = provider.replaceAll('_', '-')
+  const spec = connectedSpec({ provider, website, settings, secret: name, secrets })
   return yamlOf({ apiVersion: RESOURCE_API_VERSION, kind: 'Destination', metadata: { name }, spec })
 }

@@ -5,24 +5,23 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import type { DestinationGuide } from '../../domain/onboarding/destination-guides.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { StoredResource } from '../data/resources.ts'
 import { Problem } from '../parts/states.tsx'
 import { mayChange } from '../resources/rights.ts'
 import { forgetLists } from '../resources/use-save.ts'
 import type { OwnOrganization } from '../shell/organization.tsx'
-import { goLive } from './connect-data.ts'
+import { goLive, type Guided } from './connect-data.ts'
 
 interface GoLiveProps {
   readonly organization: OwnOrganization
-  readonly guide: DestinationGuide
+  readonly guided: Guided
   readonly made: StoredResource
 }
 
-export function GoLive({ organization: { id, role }, guide, made }: GoLiveProps): ReactNode {
+export function GoLive({ organization: { id, role }, guided, made }: GoLiveProps): ReactNode {
   const queries = useQueryClient()
-  const { name: provider } = PROVIDER_DESCRIPTORS[guide.provider]
+  const { name: provider } = PROVIDER_DESCRIPTORS[guided.provider]
   const live = useMutation({ mutationFn: () => goLive(id, made), onSuccess: () => forgetLists(queries, id) })
   const { namespace, name } = made
   return (
@@ -41,7 +40,7 @@ export function GoLive({ organization: { id, role }, guide, made }: GoLiveProps)
       )}
       <h3>Once it is live</h3>
       <ul>
-        {guide.after.map((sentence) => (
+        {guided.guide.after.map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>

@@ -3,11 +3,11 @@
 import { Textarea, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-import type { DestinationGuide, GuideField, GuideWay } from '../../domain/onboarding/destination-guides.ts'
+import type { GuideField, GuideWay, ProviderGuide } from '../../domain/providers/guide.ts'
 import type { Typed } from './connect-data.ts'
 
 interface GuideFieldsProps {
-  readonly guide: DestinationGuide
+  readonly guide: ProviderGuide
   readonly way: GuideWay
   readonly onWay: (way: GuideWay) => void
   readonly fields: FieldHandling

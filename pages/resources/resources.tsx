@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { guideTo } from '../connect/connect-data.ts'
 import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -102,7 +103,7 @@ function StepByStep({ organization }: { readonly organization: string }): ReactN
   return (
     <p className="checks">
       Connect step by step:
-      {PROVIDER_IDS.map((provider) => (
+      {PROVIDER_IDS.filter((provider) => guideTo(provider) !== undefined).map((provider) => (
         <Link key={provider} to="/app/$organization/connect/$provider" params={{ organization, provider }}>
           {PROVIDER_DESCRIPTORS[provider].name}
         </Link>

@@ -7,7 +7,6 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { createTrials } from '../../bin/wiring/trials.ts'
-import { DESTINATION_GUIDES } from '../../domain/onboarding/destination-guides.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import { keysOf, recordOf } from '../../domain/typed-keys.ts'
@@ -101,7 +100,7 @@ describe('the page that connects a destination', function () {
     return opened
   }
   const fill = async (page: Page, provider: ProviderId) => {
-    const { ways } = DESTINATION_GUIDES.find((each) => each.provider === provider) ?? expect.fail(provider)
+    const { ways } = PROVIDER_DESCRIPTORS[provider].guide ?? expect.fail(provider)
     if (ways.length > 1) await page.getByLabel(ways.at(-1)?.title ?? '').check()
     for (const [label, value] of Object.entries(TRIED[provider].pasted))
       await page.locator('form').getByLabel(label).first().fill(value)
