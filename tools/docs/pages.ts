@@ -19,6 +19,7 @@ import {
   STREAM_PLACES,
 } from '../../domain/limits.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
+import { connectPage } from './connect.ts'
 import { mayDo, ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
@@ -49,6 +50,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/api.md', text: apiPage() },
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
+    { path: 'docs/connect.md', text: connectPage() },
     { path: 'docs/errors.md', text: errorsPage() },
     { path: 'docs/figures.md', text: figuresPage() },
     { path: 'docs/kafka-topics.md', text: kafkaTopicsPage() },

@@ -19,6 +19,7 @@ export const CHAPTERS: readonly Chapter[] = [
       'tasks/one-install.md',
       'tasks/deliveries.md',
       'tasks/ga4.md',
+      'connect.md',
       'tasks/commands.md',
       'tasks/agents.md',
       'tasks/erasure.md',
