@@ -1,7 +1,7 @@
 /** Fills a page's marked install commands when the visitor copies them, and requests the token before that. */
 
 import type { FillOptions } from './fill.ts'
-import { withoutPlaceholder } from './fill.ts'
+import { fillCommand, withoutPlaceholder } from './fill.ts'
 import { fillOptionsOf } from './fill-options.ts'
 import { globalOf } from '../core/global.ts'
 import { native, nativeDocument } from '../core/native.ts'
@@ -12,6 +12,7 @@ import { siteOf } from '../core/source.ts'
 import type { CopyDetail } from '../whence.d.ts'
 
 const MARKED = '[data-whence-command]'
+const ANY_TOKEN = 'wht_'
 
 /** Selectors of the page's commands and copy buttons. `:is` ignores errors in the page's own selector. */
 const commandElements = ({ tagAttributes: { commands = '' } }: Page) => `:is(${MARKED},${commands})`
@@ -38,7 +39,10 @@ interface Copying {
 export function attend(page: Page, tokens: HandoffTokens): void {
   const copying: Copying = {
     filled: (element) => fillElement(page, tokens, element),
-    tell: (element) => void tokens.copied(element ? elementScope(page, element) : page.scopeOf()),
+    tell: (element) => {
+      if (!element) void tokens.copied(page.scopeOf())
+      else if (isInstallCommand(page, element)) void tokens.copied(elementScope(page, element))
+    },
   }
   addEventListener(
     'click',
@@ -109,6 +113,12 @@ function fillElement(page: Page, tokens: HandoffTokens, element: HTMLElement): s
   const template = own.matches(`:is(${page.tagAttributes.templates ?? ''})`) ? own.dataset['whenceTemplate'] : undefined
   const text = shown && template?.includes(shown) ? template : shown
   return tokens.fill(elementScope(page, element), text, options) ?? withoutPlaceholder(shown)
+}
+
+/** A selector of the script tag may name every fence of a site: of these it is one that a token could go into. */
+function isInstallCommand(page: Page, element: HTMLElement): boolean {
+  const options = { ...fillOptionsOf(page), isOwnScript: ownScripts(page) }
+  return native(element).matches(MARKED) || fillCommand(shownText(element), ANY_TOKEN, options) !== undefined
 }
 
 /**

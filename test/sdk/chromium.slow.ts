@@ -741,10 +741,14 @@ describe('sdk in Chromium', function () {
       await service.waitFor('/v1/handoffs')
       await tokenHere()
       const copies: string[] = []
-      for (const nth of [0, 1, 2]) {
+      const counted: number[] = []
+      for (const nth of [0, 2, 1]) {
         await copy(`.copy >> nth=${nth}`)
-        copies.push(await clipboard())
+        copies[nth] = await clipboard()
+        await barrier()
+        counted.push(service.requests.filter(({ body }) => body?.['copied'] === true).length)
       }
+      expect(counted, 'others are no install commands').to.deep.equal([0, 0, 1])
       expect(copies[0]).to.equal('curl -sSf https://sh.rustup.rs | sh')
       expect(copies[1]).to.match(/ \| env WHENCE_HANDOFF=wht_[\w-]{43} sh$/)
       expect(copies[2]).to.equal('npm install -g acme')
