@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { SetUpSnippet } from '../../domain/onboarding/snippet.ts'
 import type { Checklist as ChecklistAnswer } from '../data/checklist.ts'
 import type { SetUpFault } from '../data/set-up.ts'
+import { ConnectLinks } from '../connect/connect-links.tsx'
 import { Snippet } from '../parts/copy.tsx'
 import { SetUpFaults, type WebsiteObject } from './faults.tsx'
 import { STEPS, type Step } from './steps.ts'
@@ -65,6 +66,7 @@ export function StepList({ checklist, organization, filter, pasted, wrong, pageC
             isOpen={step === next || wrong.faults.some(({ step: of }) => of === step.id && countOf(of) === 0)}
           >
             <Pasted step={step} texts={pasted} />
+            {step.id === 'provider_accepted' && <ConnectLinks organization={organization} />}
             {countOf(step.id) === 0 && <SetUpFaults step={step.id} {...wrong} />}
             {step.id === 'visit_seen' && countOf(step.id) === 0 && pageCheck}
           </StepItem>

@@ -5,8 +5,7 @@ import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
-import { guideTo } from '../connect/connect-data.ts'
+import { ConnectLinks } from '../connect/connect-links.tsx'
 import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -91,24 +90,11 @@ function Kind({ organization: { id, role }, words, rows, error }: KindProps): Re
           </Button>
         )}
       </header>
-      {kind === 'Destination' && mayMake(role, kind) && <StepByStep organization={id} />}
+      {kind === 'Destination' && mayMake(role, kind) && <ConnectLinks organization={id} />}
       <Problem error={error} />
       {rows !== undefined && rows.length > 0 && <KindTable organization={id} rows={rows} title={title} />}
       {rows?.length === 0 && <p className="none">There is no {one} yet.</p>}
     </section>
-  )
-}
-
-function StepByStep({ organization }: { readonly organization: string }): ReactNode {
-  return (
-    <p className="checks">
-      Connect step by step:
-      {PROVIDER_IDS.filter((provider) => guideTo(provider) !== undefined).map((provider) => (
-        <Link key={provider} to="/app/$organization/connect/$provider" params={{ organization, provider }}>
-          {PROVIDER_DESCRIPTORS[provider].name}
-        </Link>
-      ))}
-    </p>
   )
 }
 

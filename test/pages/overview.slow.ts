@@ -279,7 +279,7 @@ describe('the page Overview', function () {
     it(`shows what to do next if there is nothing, and no number, ${look.width} wide and ${look.scheme}`, async () => {
       const { page, noise } = await openOther(look, 'fresh', 'Next step')
       await page.getByRole('heading', { level: 2, name: 'The script is on your website' }).waitFor()
-      await page.getByText('data-project="fresh-site"').waitFor()
+      await page.getByRole('link', { name: 'Say where your install command stands' }).waitFor()
       expect(await page.locator('.plot, .panels, .change').count()).to.equal(0)
       expect(await page.locator('main').textContent()).to.not.match(/[▲▼]|\b0 [a-z]|\b0 %/)
       const example = page.getByRole('region', { name: 'What will be here Example' })

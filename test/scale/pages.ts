@@ -113,7 +113,7 @@ function figurePaths(nowMs: number): readonly string[] {
   const pages = ['overview', 'funnel', 'sources', 'match'].flatMap((page) =>
     periods.map((period) => `${page}?${period}`),
   )
-  const ofOne = ['funnel', 'sources', 'match', 'overview', 'checklist', 'shared-commands'].map(
+  const ofOne = ['funnel', 'sources', 'match', 'overview', 'checklist', 'set-up', 'shared-commands'].map(
     (page) => `${page}?website=${MAIN}`,
   )
   const whole = ['overview', 'checklist', 'usage', 'spend/imports', 'shared-commands', `shared-commands?${since(30)}`]

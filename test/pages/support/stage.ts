@@ -25,7 +25,7 @@ export interface PagesStage extends Stage {
 }
 
 /** For a machine that does much else. */
-const MOST_WAIT_MS = 15_000
+const MOST_WAIT_MS = 90_000
 /** Compression that is quick: only a test of sizes needs the best. */
 const QUICK_QUALITY = 3
 
