@@ -1,4 +1,4 @@
-/** Four times the clients of `make test-slow`: requests then wait for most of their time limit, and are still answered. */
+/** As many clients as a very busy website has at once: requests then wait for most of their time limit, and are still answered. */
 
 import { refusingNobody } from '../e2e/saturation.suite.ts'
 

@@ -115,7 +115,7 @@ describe('the pages without a mouse', function () {
     await guest.page.goto(await linkFor(GUEST, 'invitation'))
     await signIn(guest, GUEST)
     await guest.keys.press(guest.page.getByRole('button', { name: 'Join' }))
-    await guest.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await guest.page.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
 
     // 3. A website, until it is live in collection.
     await keys.go('r')

@@ -8,8 +8,8 @@ import { ROLES, ROLES_BESIDE, startDistributed, type Distributed } from '../../f
 import type { Program } from '../../fixtures/service/programs.ts'
 import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
 import { until } from '../../fixtures/until.ts'
-import { answersAfterAttacks, listeningPorts } from './support/hostile-sockets.ts'
-import { KAFKA_LIES, lyingLinks, type LyingLinks } from './support/lying-link.ts'
+import { answersAfterAttacks, listeningPorts } from '../e2e/support/hostile-sockets.ts'
+import { KAFKA_LIES, lyingLinks, type LyingLinks } from '../e2e/support/lying-link.ts'
 
 /** Answers replaced before the link is honest again: more than all processes have connections. */
 const LIES_TOLD = 60
