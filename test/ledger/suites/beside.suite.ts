@@ -70,6 +70,7 @@ export function besideSuite(ledgerOf: () => OpenLedger): void {
     for (const text of filter) query.append('filter', text)
     const text = await (await ledgerOf().ask(`/api/organizations/acme/${page}/export?${query.toString()}`)).text()
     const [head = '', ...lines] = text.trimEnd().split('\r\n')
+    expect(lines.pop(), 'a last line says how many there are').to.match(/^"?# /).and.to.include(String(lines.length))
     const names = cellsOf(head)
     return lines.map((line) => Object.fromEntries(cellsOf(line).map((cell, place) => [names[place] ?? '', cell])))
   }
