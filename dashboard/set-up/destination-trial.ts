@@ -11,8 +11,9 @@ import { withDefaults } from '../../domain/schema/schema-values.ts'
 import { objectOf } from '../../domain/strict-json.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { answer, type CallTo } from '../http/call.ts'
-import { destinationTrialHit, refuseByRate } from '../http/limits.ts'
+import { destinationTrialHit } from '../http/limits.ts'
 import type { Directory } from '../resources/directory.ts'
+import { oneCallEach } from './one-call-each.ts'
 
 /** What is to be tried, as it was checked. */
 export interface DestinationTrial {
@@ -47,8 +48,11 @@ export interface TrialParts {
 }
 
 export function tryDestinationOf({ directory, hotState, tryDestination }: TrialParts) {
-  /** Organisations that wait for a provider. */
-  const waiting = new Set<string>()
+  const bounded = oneCallEach({
+    hotState,
+    mostAtOnce: LIMITS.destinationTrialsAtOnce,
+    hitOf: destinationTrialHit,
+  })
   return async ({ scope: { organization }, params, body }: CallTo<'tryDestination'>) => {
     const website = directory.websites(organization.id).find(({ id }) => id === params.website)
     if (website === undefined) return refuse('not_found')
@@ -58,19 +62,13 @@ export function tryDestinationOf({ directory, hotState, tryDestination }: TrialP
     const secrets = credentialsIn(block, body.values)
     const settings = settingsIn(block, body.settings)
     if ('code' in settings) return settings
-    if (waiting.has(organization.id) || waiting.size >= LIMITS.destinationTrialsAtOnce) return refuse('unavailable')
-    const limited = await refuseByRate([destinationTrialHit(organization.id)], hotState)
-    if (limited !== null) return limited
-    waiting.add(organization.id)
-    try {
+    return bounded(organization.id, async () => {
       const owner = { organization: organization.id, website: website.id }
       const trial = { owner, origin: website.primaryOrigin, provider: body.provider, settings: settings.value, secrets }
       const { verdict, code, facility, responseStatus, responseBody } = await tryDestination(trial)
       const text = responseBody.slice(0, LIMITS.destinationTrialAnswerChars)
       return answer({ verdict, code, facility, status: responseStatus === 0 ? null : responseStatus, answer: text })
-    } finally {
-      waiting.delete(organization.id)
-    }
+    })
   }
 }
 

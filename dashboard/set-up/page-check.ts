@@ -10,8 +10,9 @@ import {
 } from '../../domain/onboarding/page-check.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { answer, type CallTo } from '../http/call.ts'
-import { pageCheckHit, refuseByRate } from '../http/limits.ts'
+import { pageCheckHit } from '../http/limits.ts'
 import type { Directory } from '../resources/directory.ts'
+import { oneCallEach } from './one-call-each.ts'
 
 /** As whatever vets addresses answers: `failure` is empty, or says why there is no whole answer. */
 interface PageReply {
@@ -42,28 +43,21 @@ interface PageOutcome {
 }
 
 export function checkPageOf({ directory, hotState, fetchPage, site, elapsedMs }: PageCheckParts) {
-  /** Organisations that wait for somebody else's server. */
-  const waiting = new Set<string>()
+  const bounded = oneCallEach({ hotState, mostAtOnce: LIMITS.pageChecksAtOnce, hitOf: pageCheckHit })
   return async ({ scope, params, body }: CallTo<'checkPage'>) => {
     const organization = scope.organization.id
     const website = directory.websites(organization).find(({ id }) => id === params.website)
     if (website === undefined) return refuse('not_found')
     const start = URL.parse(body.url)
     if (start === null || !website.origins.has(start.origin)) return pageAnswer(unreadPage('not_registered', null))
-    if (waiting.has(organization) || waiting.size >= LIMITS.pageChecksAtOnce) return refuse('unavailable')
-    const limited = await refuseByRate([pageCheckHit(organization)], hotState)
-    if (limited !== null) return limited
-    waiting.add(organization)
-    try {
+    return bounded(organization, async () => {
       const untilMs = elapsedMs() + LIMITS.pageCheckMs
       const ask = (url: URL) => fetchPage(url.href, Math.max(1, untilMs - elapsedMs()))
       const fetched = await followWithin(start, website.origins, ask)
       if (!('html' in fetched)) return pageAnswer(fetched)
       const findings = sourceFindings(fetched, { website: website.id, baseUrl: site.baseUrl })
       return pageAnswer({ failure: null, status: fetched.status, findings })
-    } finally {
-      waiting.delete(organization)
-    }
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Divides the hours that are to be counted into parts that are counted together, since a statement costs much the same for one small hour as for a hundred.
- * A part is some hours of some websites, and one that has more facts than that is a part by itself.
+ * A part is some hours of some websites. An hour of a website with more facts than a part may have is a part by itself.
  */
 
 import { HOUR_MS } from '../../domain/durations.ts'

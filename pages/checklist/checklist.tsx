@@ -11,7 +11,7 @@ import { setUpSnippets } from '../../domain/onboarding/snippets.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { checklistQuery } from '../data/checklist.ts'
 import { websitesQuery } from '../data/overview.ts'
-import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
+import { idOfWebsite, resourcesQuery } from '../data/resources.ts'
 import { setUpAnswersOf, setUpQuery, type SetUpAnswers } from '../data/set-up.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
@@ -96,11 +96,6 @@ function useWebsiteObject(organization: string, website: string | undefined): We
   const { data: objects = [] } = useQuery(resourcesQuery(organization, 'Website'))
   const found = objects.find((object) => idOfWebsite(object) === website)
   return found === undefined ? null : { ...found, organization }
-}
-
-function idOfWebsite({ name, spec }: ResourceRow): string {
-  const { id } = spec
-  return typeof id === 'string' ? id : name
 }
 
 /** Where a look begins: the website's first address. */

@@ -5,7 +5,14 @@ import { readPasted } from '../../domain/onboarding/pasted-value.ts'
 import type { GuideField, GuideWay, ProviderGuide } from '../../domain/providers/guide.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../../domain/providers/index.ts'
 import { ask, path } from '../data/ask.ts'
-import { keepSecret, save, type ResourceRow, type ResourceSpec, type StoredResource } from '../data/resources.ts'
+import {
+  idOfWebsite,
+  keepSecret,
+  save,
+  type ResourceRow,
+  type ResourceSpec,
+  type StoredResource,
+} from '../data/resources.ts'
 
 /** As they were typed, by name of the field. */
 export type Typed = Readonly<Record<string, string>>
@@ -55,15 +62,10 @@ export function tryValues(
   { settings, secrets }: ReadValues,
 ): Promise<Trial> {
   const address = '/api/organizations/:organization/websites/:website/destination-trials'
-  return ask(path(address, { organization, website: websiteId(website) }), {
+  return ask(path(address, { organization, website: idOfWebsite(website) }), {
     method: 'POST',
     body: { provider, settings, values: secrets },
   })
-}
-
-/** Its ID is the name of the object, if it has no other. */
-function websiteId({ spec: { id }, name }: ResourceRow): string {
-  return typeof id === 'string' ? id : name
 }
 
 /** Credentials first, then the destination, whose deliveries are only validated. */

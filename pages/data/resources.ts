@@ -12,6 +12,11 @@ export type ResourceRow = JsonFrom<'resources'>['resources'][number]
 
 export type StoredResource = JsonFrom<'resource'>
 
+/** Its ID is the name of the object, if it has no other. */
+export function idOfWebsite({ name, spec: { id } }: ResourceRow): string {
+  return typeof id === 'string' ? id : name
+}
+
 export interface ResourceQueryRef {
   readonly organization: string
   readonly kind: ResourceKind

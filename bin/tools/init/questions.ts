@@ -9,7 +9,8 @@ import {
   type Matching,
 } from '../../../domain/onboarding/choices.ts'
 import { EXAMPLE_COMMANDS, MATCHING_WORDS, PLACE_TITLES, TOOL_TITLES } from '../../../domain/onboarding/set-up-words.ts'
-import { parseOrigin, type Parsed } from '../../../domain/origin.ts'
+import { typedOrigin } from '../../../domain/onboarding/typed-origin.ts'
+import type { Parsed } from '../../../domain/origin.ts'
 import { isTimeZone, UTC_ZONE } from '../../../domain/time-zones.ts'
 import { displayName } from '../../../domain/resources/resource-fields.ts'
 import { firstFinding } from '../../../domain/schema/check-schema.ts'
@@ -65,9 +66,10 @@ export const ORIGIN: InitQuestion<string> = {
   lines: ['The address at which people find your install command, such as https://acme.dev.'],
   fallback: null,
   read(answer) {
-    const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(answer) ? answer : `https://${answer}`)
-    const origin = parseOrigin(url?.origin ?? answer)
-    return origin.ok ? origin : refused('must be an address that begins with https://, or http://localhost')
+    const origin = typedOrigin(answer)
+    return origin === null
+      ? refused('must be an address that begins with https://, or http://localhost')
+      : { ok: true, value: origin }
   },
 }
 
